@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Automatic NUMA balancing: address spaces as groups, and where they live
+ *
+ * Members
+ * -------
+ *
+ * The threads of an address space that were seen by the scanner or took hint
+ * faults are its members. Their histograms add up to that of the address space.
+ * Whether they are placed together is told by what they touch: a page's last
+ * user is remembered with the page, and each fault says whether that was the
+ * same thread or another one. The weights of both, over all of the memory and
+ * over time, make the bond (numab_bond()).
+ *
+ * Claims
+ * ------
+ *
+ * A home is of use only if there is a CPU for the task, so every task with a
+ * home holds a claim on that node, in runnable tasks. Who decides sees all
+ * claims of others and reserves its own in the same critical section, so that
+ * two deciders cannot take the same CPU. A claim is a lease: it is dropped when
+ * the task leaves its address space, and whoever looks for room takes away
+ * those whose holder has not run for two windows.
+ *
+ * Locks: numab_mm.lock, then the ledger's lock. Both are taken in task context
+ * only.
+ */
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mmu_context.h>
+#include <linux/sched/isolation.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+
+#include "sched.h"
+#include "numab.h"
+
+#include <trace/events/numab.h>
+
+/* A claim outlives two windows without run time, not more. */
+#define NUMAB_LEASE		(2 * HZ)
+
+/* Stale claims that one look at a node takes away: bounded, and soon enough. */
+#define NUMAB_EXPIRE_MAX	8
+
+/* A decision stands for three windows unless its grounds are gone. */
+#define NUMAB_SETTLED		(3 * HZ)
+
+/* Windows without a decision after which "here" is home. */
+#define NUMAB_UNDECIDED_MAX	3
+
+struct numab_ledger_node {
+	struct list_head	claims;
+	u32			claimed;
+};
+
+static struct {
+	spinlock_t			lock;
+	u64				total;
+	struct numab_ledger_node	*nodes;
+} ledger = {
+	.lock = __SPIN_LOCK_UNLOCKED(ledger.lock),
+};
+
+/**
+ * numab_group_init - set up the ledger of claims
+ *
+ * Without memory for it no address space gets any state, and none is scanned.
+ */
+void __init numab_group_init(void)
+{
+	struct numab_ledger_node *nodes;
+	int n;
+
+	nodes = kcalloc(nr_node_ids, sizeof(*nodes), GFP_KERNEL);
+	if (!nodes)
+		return;
+	for (n = 0; n < nr_node_ids; n++)
+		INIT_LIST_HEAD(&nodes[n].claims);
+	/* Pairs with READ_ONCE() in numab_mm_get(). */
+	smp_store_release(&ledger.nodes, nodes);
+}
+
+static int numab_node_distance(int from, int to)
+{
+	return node_distance(from, to);
+}
+
+static struct numab_topology numab_topology(void)
+{
+	return (struct numab_topology){
+		.nr		= nr_node_ids,
+		.distance	= numab_node_distance,
+	};
+}
+
+/* --- claims --- */
+
+static void numab_claim_drop(struct numab_task *nt)
+{
+	lockdep_assert_held(&ledger.lock);
+
+	if (nt->claim_nid == NUMA_NO_NODE)
+		return;
+	ledger.nodes[nt->claim_nid].claimed -= nt->claim_units;
+	ledger.total -= nt->claim_units;
+	list_del_init(&nt->claim);
+	nt->claim_nid = NUMA_NO_NODE;
+	nt->claim_units = 0;
+}
+
+static void numab_claim_set(struct numab_task *nt, int nid, u32 units)
+{
+	lockdep_assert_held(&ledger.lock);
+
+	numab_claim_drop(nt);
+	nt->claim_nid = nid;
+	nt->claim_units = units;
+	list_add_tail(&nt->claim, &ledger.nodes[nid].claims);
+	ledger.nodes[nid].claimed += units;
+	ledger.total += units;
+}
+
+static bool numab_ran_lately(const struct numab_task *nt)
+{
+	return time_before(jiffies, READ_ONCE(nt->claim_stamp) + NUMAB_LEASE);
+}
+
+/* Take away claims whose holders sleep; the oldest claims are looked at first. */
+static void numab_claims_expire(int nid)
+{
+	struct list_head *claims = &ledger.nodes[nid].claims;
+	struct numab_task *nt, *next;
+	unsigned int seen = 0;
+
+	lockdep_assert_held(&ledger.lock);
+
+	list_for_each_entry_safe(nt, next, claims, claim) {
+		if (seen++ == NUMAB_EXPIRE_MAX)
+			break;
+		if (numab_ran_lately(nt))
+			list_move_tail(&nt->claim, claims);
+		else
+			numab_claim_drop(nt);
+	}
+}
+
+/* --- members --- */
+
+/**
+ * numab_mm_get - get the NUMA balancing state of an address space
+ * @mm: the address space, current's
+ *
+ * Context: task context, may sleep.
+ *
+ * Return: the state, allocated at the first call, or NULL without memory. It
+ * lives as long as @mm does; no reference is taken.
+ */
+struct numab_mm *numab_mm_get(struct mm_struct *mm)
+{
+	struct numab_mm *nm = READ_ONCE(mm->numab);
+
+	if (nm || !READ_ONCE(ledger.nodes))
+		return nm;
+
+	nm = kzalloc(struct_size(nm, mem, 2 * nr_node_ids), GFP_KERNEL_ACCOUNT);
+	if (!nm)
+		return NULL;
+	nm->nodes = kcalloc(nr_node_ids, sizeof(*nm->nodes), GFP_KERNEL_ACCOUNT);
+	if (!nm->nodes) {
+		kfree(nm);
+		return NULL;
+	}
+	refcount_set(&nm->ref, 1);
+	spin_lock_init(&nm->lock);
+	INIT_LIST_HEAD(&nm->members);
+	nm->gid = current->pid;
+	nm->aged = jiffies;
+	nm->scan.refill = jiffies;
+	nm->scan.stride = 1;
+	nm->scan.huge_stride = 1;
+
+	if (cmpxchg(&mm->numab, NULL, nm)) {
+		numab_mm_put(nm);
+		nm = READ_ONCE(mm->numab);
+	}
+	return nm;
+}
+
+static void numab_mm_free_rcu(struct rcu_head *rcu)
+{
+	struct numab_mm *nm = container_of(rcu, struct numab_mm, rcu);
+
+	kfree(nm->nodes);
+	kfree(nm);
+}
+
+/**
+ * numab_mm_put - drop a reference to the state of an address space
+ * @nm: the state
+ *
+ * Context: any; does not sleep.
+ */
+void numab_mm_put(struct numab_mm *nm)
+{
+	if (refcount_dec_and_test(&nm->ref))
+		call_rcu(&nm->rcu, numab_mm_free_rcu);
+}
+
+/* What follows from the homes of the members. */
+static void numab_update_homes(struct numab_mm *nm)
+{
+	struct numab_task *nt;
+
+	lockdep_assert_held(&nm->lock);
+
+	nodes_clear(nm->homes);
+	list_for_each_entry(nt, &nm->members, member) {
+		if (nt->home != NUMA_NO_NODE)
+			node_set(nt->home, nm->homes);
+	}
+	WRITE_ONCE(nm->together, nm->bond == NUMAB_BOND_GROUP ||
+				 nodes_weight(nm->homes) == 1);
+}
+
+static void numab_start_window(struct numab_task *nt, struct mm_struct *mm)
+{
+	nt->window_start = jiffies;
+	nt->window_pass = READ_ONCE(mm->numa_scan_seq);
+	nt->samples = 0;
+}
+
+static void numab_forget(struct numab_task *nt)
+{
+	size_t size = 2 * nr_node_ids * sizeof(*nt->hist);
+
+	memset(nt->hist, 0, size);
+	memset(nt->fresh, 0, size);
+	nt->total = 0;
+	nt->undecided = 0;
+	nt->shared = 0;
+	nt->private = 0;
+	nt->bond_samples = 0;
+	nt->planned_well_placed = nt->well_placed;
+	nt->planned_misplaced = nt->misplaced;
+	nt->planned_failed = nt->failed;
+}
+
+/**
+ * numab_join - make the current task a member of its address space
+ * @nt: current's state
+ * @mm: current's mm, with state of its own
+ *
+ * Context: task context, no spinlocks held.
+ */
+void numab_join(struct numab_task *nt, struct mm_struct *mm)
+{
+	struct numab_mm *nm = mm->numab;
+
+	if (nt->nm)
+		numab_leave(nt);
+
+	refcount_inc(&nm->ref);
+	numab_start_window(nt, mm);
+	WRITE_ONCE(nt->claim_stamp, jiffies);
+
+	spin_lock(&nm->lock);
+	WRITE_ONCE(nt->nm, nm);
+	list_add_tail(&nt->member, &nm->members);
+	nm->nr_members++;
+	spin_unlock(&nm->lock);
+}
+
+/**
+ * numab_leave - end current's membership and give back its claim
+ * @nt: current's state, a member
+ *
+ * Context: task context, no spinlocks held.
+ */
+void numab_leave(struct numab_task *nt)
+{
+	struct numab_mm *nm = nt->nm;
+	int i;
+
+	spin_lock(&nm->lock);
+	spin_lock(&ledger.lock);
+	numab_claim_drop(nt);
+	spin_unlock(&ledger.lock);
+
+	list_del_init(&nt->member);
+	nm->nr_members--;
+	for (i = 0; i < 2 * nr_node_ids; i++)
+		nm->mem[i] -= nt->hist[i];
+	WRITE_ONCE(nt->home, NUMA_NO_NODE);
+	numab_update_homes(nm);
+	WRITE_ONCE(nt->nm, NULL);
+	numab_forget(nt);
+	spin_unlock(&nm->lock);
+
+	numab_mm_put(nm);
+}
+
+/* --- homes --- */
+
+static void numab_set_home(struct numab_mm *nm, struct numab_task *nt, int nid)
+{
+	lockdep_assert_held(&nm->lock);
+
+	nt->undecided = 0;
+	if (nt->home == nid)
+		return;
+	trace_numab_home(nt->task, nt->home, nid, nm->bond, nt->demand);
+	WRITE_ONCE(nt->home, nid);
+	WRITE_ONCE(nm->moved, true);
+}
+
+/* CPUs of a node that a task may be placed on. */
+static unsigned int numab_node_cpus(int nid)
+{
+	const struct cpumask *cpus = housekeeping_cpumask(HK_TYPE_DOMAIN);
+	unsigned int cpu, nr = 0;
+
+	for_each_cpu_and(cpu, cpumask_of_node(nid), cpus)
+		nr += cpu_active(cpu);
+	return nr;
+}
+
+/*
+ * Fill nm->nodes with what there is to know of the machine: capacities, shared
+ * out fairly if there is not enough, and claims. The subject's own claims are
+ * counted out by the caller, and nodes it may not use are closed by it.
+ */
+static void numab_survey(struct numab_mm *nm, u64 others, u64 demand)
+{
+	u64 total = 0;
+	int n;
+
+	lockdep_assert_held(&ledger.lock);
+
+	for (n = 0; n < nr_node_ids; n++) {
+		struct numab_node *node = &nm->nodes[n];
+
+		memset(node, 0, sizeof(*node));
+		if (!node_online(n))
+			continue;
+		numab_claims_expire(n);
+		node->capacity = numab_node_cpus(n) * NUMAB_UNIT;
+		node->claimed = ledger.nodes[n].claimed;
+		total += node->capacity;
+	}
+	for (n = 0; n < nr_node_ids; n++)
+		nm->nodes[n].fair = numab_fair_capacity(nm->nodes[n].capacity,
+							others + demand, total);
+}
+
+/* Count a member's own claim out and its presence in. */
+static void numab_count_member(struct numab_mm *nm, const struct numab_task *nt)
+{
+	if (nt->claim_nid != NUMA_NO_NODE)
+		nm->nodes[nt->claim_nid].claimed -= nt->claim_units;
+	if (nt->home != NUMA_NO_NODE)
+		nm->nodes[nt->home].home += max(nt->demand, 1U);
+	nm->nodes[task_node(nt->task)].here += max(nt->demand, 1U);
+}
+
+static bool numab_may_run_on(const struct task_struct *p, int nid)
+{
+	return cpumask_intersects(p->cpus_ptr, cpumask_of_node(nid));
+}
+
+static void numab_close_nodes(struct numab_mm *nm, const struct task_struct *p)
+{
+	int n;
+
+	for (n = 0; n < nr_node_ids; n++) {
+		if (nm->nodes[n].capacity && !numab_may_run_on(p, n))
+			nm->nodes[n].capacity = 0;
+	}
+}
+
+static void numab_fill_mem(struct numab_mm *nm, const u64 *mem)
+{
+	int n;
+
+	for (n = 0; n < nr_node_ids; n++)
+		nm->nodes[n].mem = mem[2 * n] + mem[2 * n + 1];
+}
+
+/* A task with memory of its own: the one node that suits it best. */
+static void numab_place_task(struct numab_mm *nm, struct numab_task *nt)
+{
+	struct numab_topology topo = numab_topology();
+	int nid;
+
+	lockdep_assert_held(&nm->lock);
+
+	spin_lock(&ledger.lock);
+	numab_survey(nm, ledger.total - nt->claim_units, nt->demand);
+	numab_count_member(nm, nt);
+	numab_close_nodes(nm, nt->task);
+	numab_fill_mem(nm, nt->hist);
+	numab_normalise(&topo, nm->nodes);
+	nid = numab_pick_node(&topo, nm->nodes, nt->demand);
+	if (nid == NUMA_NO_NODE)
+		nid = task_node(nt->task);
+	numab_claim_set(nt, nid, nt->demand);
+	spin_unlock(&ledger.lock);
+
+	numab_set_home(nm, nt, nid);
+	numab_update_homes(nm);
+}
+
+/*
+ * Give members a home out of what was granted to the group. First those whose
+ * node @at() names has something left for them, so that as few as possible
+ * move; with @at NULL, whoever is left takes what is left.
+ */
+static int numab_at_home(const struct numab_task *nt)
+{
+	return nt->home;
+}
+
+static int numab_at_node(const struct numab_task *nt)
+{
+	return task_node(nt->task);
+}
+
+static int numab_roomiest(const struct numab_mm *nm, const struct task_struct *p)
+{
+	int n, best = NUMA_NO_NODE;
+
+	for (n = 0; n < nr_node_ids; n++) {
+		if (!nm->nodes[n].grant || !numab_may_run_on(p, n))
+			continue;
+		if (best == NUMA_NO_NODE ||
+		    nm->nodes[n].grant > nm->nodes[best].grant)
+			best = n;
+	}
+	return best;
+}
+
+static bool numab_take_grant(struct numab_mm *nm, struct numab_task *nt, int nid)
+{
+	struct numab_node *node;
+
+	if (nid == NUMA_NO_NODE || !nm->nodes[nid].grant ||
+	    !numab_may_run_on(nt->task, nid))
+		return false;
+
+	node = &nm->nodes[nid];
+	node->grant -= min(node->grant, max(nt->demand, 1U));
+	numab_claim_set(nt, nid, nt->demand);
+	numab_set_home(nm, nt, nid);
+	return true;
+}
+
+/* Members whose claim is already set are done; one claim marks one member. */
+static void numab_assign(struct numab_mm *nm,
+			 int (*at)(const struct numab_task *nt))
+{
+	struct numab_task *nt;
+
+	list_for_each_entry(nt, &nm->members, member) {
+		int nid;
+
+		if (nt->claim_nid != NUMA_NO_NODE || !numab_ran_lately(nt))
+			continue;
+		nid = at ? at(nt) : numab_roomiest(nm, nt->task);
+		if (numab_take_grant(nm, nt, nid) || at)
+			continue;
+		/* Nothing left, or not where it may run: here is home. */
+		nid = task_node(nt->task);
+		numab_claim_set(nt, nid, nt->demand);
+		numab_set_home(nm, nt, nid);
+	}
+}
+
+/*
+ * Threads that use the same memory: all on one node, or on the fewest. Members
+ * that sleep are left out; they join again when they run.
+ */
+static void numab_place_group(struct numab_mm *nm)
+{
+	struct numab_topology topo = numab_topology();
+	struct numab_task *nt;
+	u32 demand = 0, own = 0;
+
+	lockdep_assert_held(&nm->lock);
+
+	spin_lock(&ledger.lock);
+	list_for_each_entry(nt, &nm->members, member) {
+		own += nt->claim_units;
+		if (numab_ran_lately(nt))
+			demand += nt->demand;
+	}
+	numab_survey(nm, ledger.total - own, demand);
+	list_for_each_entry(nt, &nm->members, member) {
+		numab_count_member(nm, nt);
+		numab_claim_drop(nt);
+	}
+	numab_close_nodes(nm, current);
+	numab_fill_mem(nm, nm->mem);
+	numab_normalise(&topo, nm->nodes);
+	numab_spread(&topo, nm->nodes, demand);
+	numab_assign(nm, numab_at_home);
+	numab_assign(nm, numab_at_node);
+	numab_assign(nm, NULL);
+	spin_unlock(&ledger.lock);
+
+	nm->placed = jiffies;
+	numab_update_homes(nm);
+}
+
+/* The only node a task may run on, or NUMA_NO_NODE if it has a choice. */
+static int numab_only_node(const struct task_struct *p)
+{
+	int nid = task_node(p);
+
+	return cpumask_subset(p->cpus_ptr, cpumask_of_node(nid)) ? nid : NUMA_NO_NODE;
+}
+
+static void numab_pin(struct numab_mm *nm, struct numab_task *nt, int nid)
+{
+	spin_lock(&ledger.lock);
+	numab_claim_set(nt, nid, nt->demand);
+	spin_unlock(&ledger.lock);
+	numab_set_home(nm, nt, nid);
+	numab_update_homes(nm);
+}
+
+/* --- windows --- */
+
+/*
+ * Half of what was known plus what is new. A window without a sample teaches
+ * nothing and is not allowed to wear away what is known.
+ */
+static void numab_fold(struct numab_mm *nm, struct numab_task *nt)
+{
+	u64 total = 0;
+	int i;
+
+	lockdep_assert_held(&nm->lock);
+
+	if (!nt->samples)
+		return;
+	for (i = 0; i < 2 * nr_node_ids; i++) {
+		u64 hist = nt->hist[i] / 2 + nt->fresh[i];
+
+		nm->mem[i] += hist - nt->hist[i];
+		nt->hist[i] = hist;
+		nt->fresh[i] = 0;
+		total += hist;
+	}
+	nt->total = total;
+	nt->task->total_numa_faults = total;
+}
+
+/* Evidence of sharing ages with time, not with the number of members. */
+static void numab_fold_sharing(struct numab_mm *nm, struct numab_task *nt)
+{
+	lockdep_assert_held(&nm->lock);
+
+	if (time_after_eq(jiffies, nm->aged + HZ)) {
+		nm->shared /= 2;
+		nm->private /= 2;
+		nm->bond_samples /= 2;
+		nm->aged = jiffies;
+	}
+	nm->shared += nt->shared;
+	nm->private += nt->private;
+	nm->bond_samples += nt->bond_samples;
+	nt->shared = 0;
+	nt->private = 0;
+	nt->bond_samples = 0;
+}
+
+static enum numab_bond numab_update_bond(struct numab_mm *nm)
+{
+	struct numab_sharing sharing = {
+		.shared		= nm->shared,
+		.private	= nm->private,
+		.samples	= nm->bond_samples,
+		.threads	= nm->nr_members,
+		.grouped	= nm->bond == NUMAB_BOND_GROUP,
+	};
+	enum numab_bond bond = numab_bond(&sharing);
+
+	/* Converged memory is sampled thinly: keep the last verdict. */
+	if (bond != NUMAB_BOND_UNKNOWN)
+		WRITE_ONCE(nm->bond, bond);
+	return nm->bond;
+}
+
+/* Is the group's placement due, or can its members go on as they are? */
+static bool numab_group_due(const struct numab_mm *nm, const struct numab_task *nt)
+{
+	if (nt->home == NUMA_NO_NODE || nt->claim_nid == NUMA_NO_NODE)
+		return true;
+	return time_after_eq(jiffies, nm->placed + NUMAB_SETTLED);
+}
+
+static void numab_decide(struct numab_mm *nm, struct numab_task *nt)
+{
+	switch (numab_update_bond(nm)) {
+	case NUMAB_BOND_GROUP:
+		if (numab_group_due(nm, nt))
+			numab_place_group(nm);
+		break;
+	case NUMAB_BOND_SINGLE:
+		if (nt->home == NUMA_NO_NODE || nt->claim_nid == NUMA_NO_NODE ||
+		    time_after_eq(jiffies, nt->settled + NUMAB_SETTLED)) {
+			nt->settled = jiffies;
+			numab_place_task(nm, nt);
+		}
+		break;
+	case NUMAB_BOND_UNKNOWN:
+		if (++nt->undecided >= NUMAB_UNDECIDED_MAX)
+			numab_pin(nm, nt, task_node(nt->task));
+		break;
+	}
+}
+
+/**
+ * numab_end_window - end the current task's window if it has seen enough
+ * @nt: current's state, a member
+ *
+ * Folds the window into the histograms and decides on a home. A task that can
+ * run on one node only is at home there without further ado, and one that may
+ * no longer run at home has none.
+ *
+ * Context: task context, no locks held.
+ */
+void numab_end_window(struct numab_task *nt)
+{
+	struct task_struct *p = nt->task;
+	struct numab_mm *nm = nt->nm;
+	struct numab_window w = {
+		.elapsed_ms	= jiffies_to_msecs(jiffies - nt->window_start),
+		.samples	= nt->samples,
+		.passes		= READ_ONCE(p->mm->numa_scan_seq) - nt->window_pass,
+	};
+	bool over = numab_window_over(&w);
+	int only = numab_only_node(p);
+
+	if (!over && only == nt->home)
+		return;
+
+	spin_lock(&nm->lock);
+	nt->demand = numab_demand(READ_ONCE(p->se.avg.runnable_avg));
+	if (over) {
+		numab_fold(nm, nt);
+		numab_fold_sharing(nm, nt);
+		numab_start_window(nt, p->mm);
+	}
+	if (only != NUMA_NO_NODE)
+		numab_pin(nm, nt, only);
+	else if (nt->home != NUMA_NO_NODE && !numab_may_run_on(p, nt->home))
+		numab_place_task(nm, nt);
+	else if (over)
+		numab_decide(nm, nt);
+	spin_unlock(&nm->lock);
+
+	/* The plan is stale: let the next tick make a new one. */
+	if (READ_ONCE(nm->moved))
+		WRITE_ONCE(p->mm->numa_next_scan, jiffies);
+}
+
+/* --- the scanner's plan --- */
+
+static void numab_scan_input(struct numab_mm *nm, struct mm_struct *mm,
+			     struct numab_scan_input *in)
+{
+	struct numab_task *nt;
+
+	lockdep_assert_held(&nm->lock);
+
+	in->period_min_ms = READ_ONCE(sysctl_numa_balancing_scan_period_min);
+	in->period_max_ms = READ_ONCE(sysctl_numa_balancing_scan_period_max);
+	in->period_ms = nm->scan.period_ms;
+	in->stride = nm->scan.stride;
+	in->resident = get_mm_rss(mm);
+	in->moved = nm->moved;
+	in->undecided = list_empty(&nm->members);
+
+	list_for_each_entry(nt, &nm->members, member) {
+		u64 well_placed = READ_ONCE(nt->well_placed);
+		u64 misplaced = READ_ONCE(nt->misplaced);
+		u64 failed = READ_ONCE(nt->failed);
+
+		in->local += well_placed - nt->planned_well_placed;
+		in->remote += misplaced - nt->planned_misplaced;
+		in->failed += failed - nt->planned_failed;
+		nt->planned_well_placed = well_placed;
+		nt->planned_misplaced = misplaced;
+		nt->planned_failed = failed;
+		if (nt->home == NUMA_NO_NODE && numab_ran_lately(nt))
+			in->undecided = true;
+	}
+}
+
+/**
+ * numab_plan_pass - plan the next pass of the scanner over an address space
+ * @mm: the address space, current's, with state of its own
+ *
+ * Context: task context; the caller has the scanner (bit 0 of scan.busy).
+ */
+void numab_plan_pass(struct mm_struct *mm)
+{
+	struct numab_mm *nm = mm->numab;
+	struct numab_scan *scan = &nm->scan;
+	struct numab_scan_input in = { };
+	struct numab_scan_plan plan;
+
+	spin_lock(&nm->lock);
+	numab_scan_input(nm, mm, &in);
+	numab_plan_scan(&in, &plan);
+	if (plan.intent == NUMAB_INTENT_WATCH)
+		WRITE_ONCE(scan->phase, scan->phase + 1);
+	if (plan.full && nm->together)
+		scan->settled = nm->homes;
+	else
+		nodes_clear(scan->settled);
+	WRITE_ONCE(nm->moved, false);
+	spin_unlock(&nm->lock);
+
+	scan->intent = plan.intent;
+	scan->full = plan.full;
+	scan->period_ms = plan.period_ms;
+	WRITE_ONCE(scan->stride, plan.stride);
+	WRITE_ONCE(scan->huge_stride, plan.huge_stride);
+	trace_numab_plan(task_tgid_nr(current), scan, in.local, in.remote, in.failed);
+}

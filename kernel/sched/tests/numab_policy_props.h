@@ -1,0 +1,721 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Properties of the placement policy that hold for any input.
+ *
+ * Included by numab_policy_kunit.c alone. Inputs come from a generator with a
+ * fixed seed, so that a failure repeats: the message says in which round.
+ */
+#ifndef _KERNEL_SCHED_TESTS_NUMAB_POLICY_PROPS_H
+#define _KERNEL_SCHED_TESTS_NUMAB_POLICY_PROPS_H
+
+#include <kunit/test.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+
+#include "numab_policy_cases.h"
+
+/* Userspace has time and space for more of both. */
+#ifndef NUMAB_PROP_ROUNDS
+#define NUMAB_PROP_ROUNDS	200
+#endif
+#ifndef NUMAB_PROP_NODES
+#define NUMAB_PROP_NODES	64
+#endif
+
+/* The range of a SLIT entry between different nodes. */
+#define NUMAB_PROP_NEAREST	11U
+#define NUMAB_PROP_FARTHEST	255U
+
+/* A group's decisions repeat after so many; see numab_prop_spread_stable(). */
+#define NUMAB_PROP_SETTLE	3
+
+/**
+ * struct numab_prop - input of one round
+ * @test: the test that runs
+ * @round: number of the round
+ * @topo: a machine with distances from the generator
+ * @demand: units to place, more than the tolerance
+ * @whole: true if all demand and claims are whole tasks
+ */
+struct numab_prop {
+	struct kunit *test;
+	unsigned int round;
+	struct numab_topology topo;
+	u32 demand;
+	bool whole;
+};
+
+static struct numab_node numab_prop_nodes[NUMAB_PROP_NODES];
+static struct numab_node numab_prop_other[NUMAB_PROP_NODES];
+static u32 numab_prop_state, numab_prop_slit;
+
+/* Marsaglia's xorshift; any seed but 0 will do. */
+static u32 numab_prop_random(void)
+{
+	numab_prop_state ^= numab_prop_state << 13;
+	numab_prop_state ^= numab_prop_state >> 17;
+	numab_prop_state ^= numab_prop_state << 5;
+	return numab_prop_state;
+}
+
+static u32 numab_prop_below(u32 n)
+{
+	return numab_prop_random() % n;
+}
+
+static bool numab_prop_one_in(u32 n)
+{
+	return !numab_prop_below(n);
+}
+
+static u64 numab_prop_bits(unsigned int bits)
+{
+	u64 value = (u64)numab_prop_random() << 32 | numab_prop_random();
+
+	return bits ? value >> (64 - bits) : 0;
+}
+
+/* Distances that differ with the direction, the same throughout a round. */
+static int numab_prop_distance(int from, int to)
+{
+	u32 hash = numab_prop_slit + from * 0x9e3779b1U + to * 0x85ebca6bU;
+
+	if (from == to)
+		return NUMAB_DISTANCE_LOCAL;
+	hash = (hash ^ hash >> 15) * 0x2c1b3c6dU;
+	hash ^= hash >> 13;
+	return NUMAB_PROP_NEAREST +
+	       hash % (NUMAB_PROP_FARTHEST - NUMAB_PROP_NEAREST + 1);
+}
+
+static int numab_prop_farthest(int from, int to)
+{
+	return from == to ? NUMAB_DISTANCE_LOCAL : (int)NUMAB_PROP_FARTHEST;
+}
+
+/* Units for up to @tasks tasks, in whole tasks or not. */
+static u32 numab_prop_units(const struct numab_prop *p, u32 tasks)
+{
+	u32 units = numab_prop_below(tasks + 1) * NUMAB_UNIT;
+
+	return p->whole ? units : units + numab_prop_below(NUMAB_UNIT);
+}
+
+static void numab_prop_fill_node(const struct numab_prop *p, u64 mem,
+				 struct numab_node *node)
+{
+	*node = (struct numab_node){
+		.mem = mem,
+		.capacity = numab_prop_below(5) * NUMAB_UNIT,
+		.claimed = numab_prop_units(p, 5),
+		.here = numab_prop_one_in(4) ? numab_prop_units(p, 2) : 0,
+		.home = numab_prop_one_in(4) ? numab_prop_units(p, 2) : 0,
+		.grant = numab_prop_random(),
+	};
+	if (numab_prop_one_in(2))
+		node->claimed = 0;
+}
+
+/* Small machines find more: with many nodes nearly anything has room. */
+static int numab_prop_nr(void)
+{
+	if (numab_prop_one_in(64))
+		return 1 + numab_prop_below(NUMAB_PROP_NODES);
+	return 1 + numab_prop_below(8);
+}
+
+static void numab_prop_fill(struct numab_prop *p)
+{
+	unsigned int bits = numab_prop_below(49);
+	bool homeless = numab_prop_one_in(3);
+	int n;
+
+	p->topo.nr = numab_prop_nr();
+	p->topo.distance = numab_prop_one_in(2) ? numab_prop_distance :
+						  numab_case_mesh;
+	p->whole = numab_prop_one_in(2);
+	p->demand = NUMAB_UNIT + numab_prop_units(p, 12);
+	numab_prop_slit = numab_prop_random();
+
+	for (n = 0; n < p->topo.nr; n++) {
+		struct numab_node *node = &numab_prop_nodes[n];
+
+		numab_prop_fill_node(p, numab_prop_bits(bits), node);
+		if (homeless)
+			node->home = 0;
+	}
+	numab_normalise(&p->topo, numab_prop_nodes);
+}
+
+/* Run @check on one random input after the other until one fails. */
+static void numab_prop_run(struct kunit *test, u32 seed,
+			   void (*check)(struct numab_prop *p))
+{
+	struct numab_prop p = { .test = test };
+
+	numab_prop_state = seed;
+	for (p.round = 0; p.round < NUMAB_PROP_ROUNDS; p.round++) {
+		numab_prop_fill(&p);
+		check(&p);
+		if (READ_ONCE(test->status) == KUNIT_FAILURE)
+			break;
+	}
+}
+
+static u32 numab_prop_cost(const struct numab_prop *p, int n)
+{
+	return numab_access_cost(&p->topo, numab_prop_nodes, n);
+}
+
+static bool numab_prop_fits(const struct numab_node *node, u32 demand)
+{
+	return node->capacity &&
+	       node->claimed + demand <= node->capacity + NUMAB_CASE_TOLERANCE;
+}
+
+static u32 numab_prop_room(const struct numab_node *node)
+{
+	return node->claimed < node->capacity ?
+		node->capacity - node->claimed : 0;
+}
+
+/* Shares make a whole, but for what is cut off, and keep the order of nodes. */
+static void numab_prop_shares(struct numab_prop *p)
+{
+	u64 total = 0;
+	u32 sum = 0;
+	int n;
+
+	for (n = 0; n < p->topo.nr; n++) {
+		const struct numab_node *node = &numab_prop_nodes[n];
+
+		total += node->mem;
+		sum += node->share;
+		if (n && node->mem >= node[-1].mem)
+			KUNIT_EXPECT_LE_MSG(p->test, node[-1].share,
+					    node->share, "round %u", p->round);
+	}
+	KUNIT_EXPECT_LE_MSG(p->test, sum, total ? NUMAB_SHARE_ONE : 0,
+			    "round %u", p->round);
+	KUNIT_EXPECT_LT_MSG(p->test, total ? NUMAB_SHARE_ONE : 0,
+			    sum + p->topo.nr, "round %u", p->round);
+}
+
+/* No cost wraps, be the machine as large and the way as long as it may. */
+static void numab_prop_extremes(struct kunit *test)
+{
+	struct numab_topology topo = { .distance = numab_prop_farthest };
+	u32 way = NUMAB_PROP_FARTHEST - NUMAB_DISTANCE_LOCAL;
+	u32 cost;
+	int n;
+
+	for (topo.nr = 1; topo.nr <= NUMAB_PROP_NODES; topo.nr *= 2) {
+		for (n = 0; n < topo.nr; n++) {
+			numab_prop_nodes[n] = (struct numab_node){
+				.mem = (1ULL << 48) - 1,
+				.capacity = NUMAB_UNIT,
+			};
+		}
+		numab_normalise(&topo, numab_prop_nodes);
+		cost = numab_access_cost(&topo, numab_prop_nodes, 0);
+		KUNIT_EXPECT_EQ(test, cost,
+				way * (NUMAB_SHARE_ONE -
+				       NUMAB_SHARE_ONE / topo.nr));
+		KUNIT_EXPECT_EQ(test, numab_prop_nodes[topo.nr - 1].share,
+				NUMAB_SHARE_ONE / topo.nr);
+		KUNIT_EXPECT_EQ(test, 0, numab_pick_node(&topo,
+							 numab_prop_nodes,
+							 NUMAB_UNIT));
+		KUNIT_EXPECT_EQ(test, topo.nr * NUMAB_UNIT,
+				numab_spread(&topo, numab_prop_nodes,
+					     topo.nr * NUMAB_UNIT));
+	}
+}
+
+/*
+ * How densely memory was sampled does not show in any result: the same samples
+ * many times over give the same shares, to the last bit, and decisions.
+ */
+static void numab_prop_density(struct numab_prop *p)
+{
+	u32 times = 1 + numab_prop_below(255);
+	int nid, n;
+
+	for (n = 0; n < p->topo.nr; n++) {
+		numab_prop_nodes[n].mem >>= 8;
+		numab_prop_other[n] = numab_prop_nodes[n];
+		numab_prop_other[n].mem *= times;
+	}
+	numab_normalise(&p->topo, numab_prop_nodes);
+	numab_normalise(&p->topo, numab_prop_other);
+
+	nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
+	KUNIT_EXPECT_EQ_MSG(p->test, nid,
+			    numab_pick_node(&p->topo, numab_prop_other,
+					    p->demand),
+			    "round %u", p->round);
+
+	numab_spread(&p->topo, numab_prop_nodes, p->demand);
+	numab_spread(&p->topo, numab_prop_other, p->demand);
+	for (n = 0; n < p->topo.nr; n++) {
+		KUNIT_EXPECT_EQ_MSG(p->test, numab_prop_nodes[n].share,
+				    numab_prop_other[n].share,
+				    "round %u node %d", p->round, n);
+		KUNIT_EXPECT_EQ_MSG(p->test, numab_prop_nodes[n].grant,
+				    numab_prop_other[n].grant,
+				    "round %u node %d", p->round, n);
+	}
+}
+
+/*
+ * The node picked has CPUs and room, NUMA_NO_NODE means that none has, and no
+ * other node with room is cheaper by more than the margin, or at all if the
+ * subject is not attached to the one picked.
+ */
+static void numab_prop_pick(struct numab_prop *p)
+{
+	int nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
+	u32 cost, margin;
+	int n;
+
+	for (n = 0; n < p->topo.nr && nid == NUMA_NO_NODE; n++)
+		KUNIT_EXPECT_TRUE_MSG(p->test,
+				      !numab_prop_fits(&numab_prop_nodes[n],
+						       p->demand),
+				      "round %u node %d", p->round, n);
+	if (nid == NUMA_NO_NODE)
+		return;
+
+	KUNIT_EXPECT_TRUE_MSG(p->test,
+			      numab_prop_fits(&numab_prop_nodes[nid], p->demand),
+			      "round %u node %d", p->round, nid);
+	cost = numab_prop_cost(p, nid);
+	margin = numab_prop_nodes[nid].home || numab_prop_nodes[nid].here ?
+		 NUMAB_CASE_MARGIN : 0;
+	for (n = 0; n < p->topo.nr; n++) {
+		if (numab_prop_fits(&numab_prop_nodes[n], p->demand))
+			KUNIT_EXPECT_LE_MSG(p->test, cost,
+					    numab_prop_cost(p, n) + margin,
+					    "round %u nodes %d %d", p->round,
+					    nid, n);
+	}
+}
+
+/* A single home with room is left for a gain of more than the margin only. */
+static void numab_prop_stay(struct numab_prop *p)
+{
+	int home = numab_prop_below(p->topo.nr);
+	int nid, n;
+
+	for (n = 0; n < p->topo.nr; n++)
+		numab_prop_nodes[n].home = n == home ? p->demand : 0;
+
+	nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
+	if (nid == home || !numab_prop_fits(&numab_prop_nodes[home], p->demand))
+		return;
+	KUNIT_EXPECT_LT_MSG(p->test,
+			    numab_prop_cost(p, nid) + NUMAB_CASE_MARGIN,
+			    numab_prop_cost(p, home), "round %u nodes %d %d",
+			    p->round, nid, home);
+}
+
+/* Where the node picked becomes the home, the next decision is the same. */
+static void numab_prop_pick_stable(struct numab_prop *p)
+{
+	int nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
+	int n;
+
+	if (nid == NUMA_NO_NODE)
+		return;
+
+	for (n = 0; n < p->topo.nr; n++)
+		numab_prop_nodes[n].home = n == nid ? p->demand : 0;
+	KUNIT_EXPECT_EQ_MSG(p->test, nid,
+			    numab_pick_node(&p->topo, numab_prop_nodes,
+					    p->demand),
+			    "round %u, settled", p->round);
+
+	for (n = 0; n < p->topo.nr; n++)
+		numab_prop_nodes[n].here = n == nid ? p->demand : 0;
+	KUNIT_EXPECT_EQ_MSG(p->test, nid,
+			    numab_pick_node(&p->topo, numab_prop_nodes,
+					    p->demand),
+			    "round %u, moved", p->round);
+}
+
+/* What all nodes together have room for. */
+static u32 numab_prop_all_room(const struct numab_prop *p)
+{
+	u32 sum = 0;
+	int n;
+
+	for (n = 0; n < p->topo.nr; n++)
+		sum += numab_prop_room(&numab_prop_nodes[n]);
+	return sum;
+}
+
+/*
+ * Grants make up the return value and at most the demand, which is met if the
+ * machine can; only one of them may make use of the tolerance.
+ */
+static void numab_prop_spread(struct numab_prop *p)
+{
+	u32 granted = numab_spread(&p->topo, numab_prop_nodes, p->demand);
+	u32 sum = 0, beyond = 0;
+	int n;
+
+	for (n = 0; n < p->topo.nr; n++) {
+		const struct numab_node *node = &numab_prop_nodes[n];
+
+		if (!node->grant)
+			continue;
+		sum += node->grant;
+		beyond += node->grant > numab_prop_room(node);
+		KUNIT_EXPECT_TRUE_MSG(p->test,
+				      numab_prop_fits(node, node->grant),
+				      "round %u node %d", p->round, n);
+	}
+	KUNIT_EXPECT_EQ_MSG(p->test, granted, sum, "round %u", p->round);
+	KUNIT_EXPECT_LE_MSG(p->test, granted, p->demand, "round %u", p->round);
+	KUNIT_EXPECT_LE_MSG(p->test, beyond, 1U, "round %u", p->round);
+	if (granted < p->demand)
+		KUNIT_EXPECT_EQ_MSG(p->test, granted, numab_prop_all_room(p),
+				    "round %u", p->round);
+}
+
+/* One node is used up, and the next one with most room is looked for. */
+static u32 numab_prop_take_roomiest(const struct numab_prop *p)
+{
+	u32 most = 0;
+	int n, best = 0;
+
+	for (n = 0; n < p->topo.nr; n++) {
+		u32 room = numab_prop_room(&numab_prop_other[n]);
+
+		if (room > most) {
+			most = room;
+			best = n;
+		}
+	}
+	numab_prop_other[best].capacity = 0;
+	return most;
+}
+
+/* No smaller number of nodes has room, and one node is what pick_node says. */
+static void numab_prop_fewest(struct numab_prop *p)
+{
+	int nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
+	u32 granted, room, left = p->demand, used = 0, needed = 0;
+	int n;
+
+	granted = numab_spread(&p->topo, numab_prop_nodes, p->demand);
+	for (n = 0; n < p->topo.nr; n++) {
+		numab_prop_other[n] = numab_prop_nodes[n];
+		used += !!numab_prop_nodes[n].grant;
+	}
+	if (nid != NUMA_NO_NODE) {
+		KUNIT_EXPECT_EQ_MSG(p->test, used, 1U, "round %u", p->round);
+		KUNIT_EXPECT_EQ_MSG(p->test, numab_prop_nodes[nid].grant,
+				    p->demand, "round %u", p->round);
+	}
+	if (granted < p->demand)
+		return;
+
+	do {
+		room = numab_prop_take_roomiest(p);
+		needed++;
+		left -= min(left, room);
+	} while (room && left > NUMAB_CASE_TOLERANCE);
+	KUNIT_EXPECT_EQ_MSG(p->test, used, needed, "round %u", p->round);
+}
+
+/* Make the grants the homes, and let members run there. */
+static bool numab_prop_settle(const struct numab_prop *p)
+{
+	bool same = true;
+	int n;
+
+	for (n = 0; n < p->topo.nr; n++) {
+		struct numab_node *node = &numab_prop_nodes[n];
+
+		same &= node->home == node->grant;
+		node->home = node->grant;
+		node->here = node->grant;
+	}
+	return same;
+}
+
+/*
+ * A group that follows its grants comes to rest. Not always at once: the first
+ * grants may give up a home of little value that the order of the second time
+ * has no reason to keep.
+ */
+static void numab_prop_spread_stable(struct numab_prop *p)
+{
+	unsigned int times = 0;
+
+	if (!p->whole)
+		return;
+
+	do {
+		numab_spread(&p->topo, numab_prop_nodes, p->demand);
+	} while (!numab_prop_settle(p) && times++ < NUMAB_PROP_SETTLE);
+	KUNIT_EXPECT_LE_MSG(p->test, times, NUMAB_PROP_SETTLE, "round %u",
+			    p->round);
+}
+
+/*
+ * Where a task goes that runs on node @from of two with so many CPUs each, has
+ * its memory on the other one, and shares the machine with a task on @other.
+ */
+static int numab_prop_cross(int from, int other, unsigned int cpus)
+{
+	struct numab_topology topo = { 2, numab_case_mesh };
+	struct numab_node node[2] = {};
+	int n;
+
+	for (n = 0; n < 2; n++)
+		node[n].capacity = cpus * NUMAB_UNIT;
+	node[other].claimed = NUMAB_UNIT;
+	node[from].here = NUMAB_UNIT;
+	node[from].home = NUMAB_UNIT;
+	node[!from].mem = 64;
+	numab_normalise(&topo, node);
+	return numab_pick_node(&topo, node, NUMAB_UNIT);
+}
+
+/*
+ * Two tasks, each with its memory where the other one runs. If there is room,
+ * both change over, whether they decide at the same time or in turn. If each
+ * fills its node, neither moves: there is no room, and no word of a swap.
+ */
+static void numab_prop_crossed(struct kunit *test)
+{
+	int from;
+
+	for (from = 0; from < 2; from++) {
+		KUNIT_EXPECT_EQ_MSG(test, numab_prop_cross(from, !from, 2),
+				    !from, "at once, from %d", from);
+		KUNIT_EXPECT_EQ_MSG(test, numab_prop_cross(from, from, 2),
+				    !from, "in turn, from %d", from);
+		KUNIT_EXPECT_EQ_MSG(test, numab_prop_cross(from, !from, 1),
+				    from, "no room, from %d", from);
+	}
+}
+
+/*
+ * Fair capacity is never below capacity, grows with demand, and leaves room
+ * for all tasks, but for what is cut off, and for a task a node more at most.
+ */
+static void numab_prop_fair(struct numab_prop *p)
+{
+	u64 total = 0, fair, sum = 0, demand;
+	int n;
+
+	for (n = 0; n < p->topo.nr; n++)
+		total += numab_prop_nodes[n].capacity;
+	demand = total * numab_prop_below(4) + numab_prop_units(p, 9);
+
+	for (n = 0; n < p->topo.nr; n++) {
+		u32 capacity = numab_prop_nodes[n].capacity;
+
+		fair = numab_fair_capacity(capacity, demand, total);
+		sum += fair;
+		KUNIT_EXPECT_LE_MSG(p->test, capacity, fair, "round %u",
+				    p->round);
+		KUNIT_EXPECT_LE_MSG(p->test, fair,
+				    numab_fair_capacity(capacity, demand + 1,
+							total),
+				    "round %u", p->round);
+		if (demand > total && total)
+			KUNIT_EXPECT_LT_MSG(p->test, fair * total,
+					    capacity * demand +
+					    NUMAB_UNIT * total, "round %u",
+					    p->round);
+	}
+	if (total)
+		KUNIT_EXPECT_LE_MSG(p->test, demand, max(sum, total) +
+				    p->topo.nr * (demand > total), "round %u",
+				    p->round);
+}
+
+/* Who would be a group with strangers' eyes is one with friends'. */
+static void numab_prop_bond(struct numab_prop *p)
+{
+	struct numab_sharing s = {
+		.shared = numab_prop_bits(40),
+		.private = numab_prop_bits(43),
+		.samples = numab_prop_below(64),
+		.threads = 2 + numab_prop_below(9),
+	};
+	enum numab_bond before = numab_bond(&s), after;
+
+	s.grouped = true;
+	after = numab_bond(&s);
+	if (s.samples < 16 || !(s.shared + s.private))
+		KUNIT_EXPECT_EQ_MSG(p->test, before, NUMAB_BOND_UNKNOWN,
+				    "round %u", p->round);
+	if (before != NUMAB_BOND_SINGLE)
+		KUNIT_EXPECT_EQ_MSG(p->test, before, after, "round %u",
+				    p->round);
+	s.shared *= 100;
+	s.private *= 100;
+	KUNIT_EXPECT_EQ_MSG(p->test, after, numab_bond(&s), "round %u",
+			    p->round);
+}
+
+static void numab_prop_scan_input(struct numab_scan_input *in)
+{
+	u32 min_ms = 1 + numab_prop_below(5000);
+
+	*in = (struct numab_scan_input){
+		.period_min_ms = min_ms,
+		.period_max_ms = min_ms + numab_prop_below(100000),
+		.resident = numab_prop_bits(numab_prop_below(32)),
+		.stride = 1 + numab_prop_below(512),
+		.local = numab_prop_bits(numab_prop_below(60)),
+		.remote = numab_prop_bits(numab_prop_below(60)),
+		.failed = numab_prop_bits(numab_prop_below(60)),
+		.undecided = numab_prop_one_in(3),
+		.moved = numab_prop_one_in(3),
+	};
+	in->period_ms = min_ms +
+		numab_prop_below(in->period_max_ms - min_ms + 1);
+}
+
+/*
+ * Whatever came before, a sample is of min(all, 64) units at least, both of base
+ * pages and of huge ones, of at least one page in each page table, and, while
+ * it learns, of at most a quarter of a large address space.
+ */
+static void numab_prop_density_floor(struct numab_prop *p)
+{
+	unsigned long units, huge;
+	struct numab_scan_input in;
+	struct numab_scan_plan plan;
+
+	numab_prop_scan_input(&in);
+	numab_plan_scan(&in, &plan);
+	units = in.resident;
+	huge = in.resident / 512;
+
+	KUNIT_EXPECT_TRUE_MSG(p->test, plan.stride >= 1 && plan.stride <= 512,
+			      "round %u", p->round);
+	KUNIT_EXPECT_TRUE_MSG(p->test,
+			      plan.huge_stride >= 1 && plan.huge_stride <= 512,
+			      "round %u", p->round);
+	KUNIT_EXPECT_GE_MSG(p->test, units / plan.stride, min(units, 64UL),
+			    "round %u", p->round);
+	KUNIT_EXPECT_GE_MSG(p->test, huge / plan.huge_stride, min(huge, 64UL),
+			    "round %u", p->round);
+	KUNIT_EXPECT_EQ_MSG(p->test, plan.full,
+			    plan.intent == NUMAB_INTENT_PLACE, "round %u",
+			    p->round);
+	if (in.undecided && units > 256)
+		KUNIT_EXPECT_GE_MSG(p->test, plan.stride, 4U, "round %u",
+				    p->round);
+}
+
+/*
+ * The intent follows from the input alone, the period stays within its limits,
+ * of which the lower one is a quarter while learning, and ends at two seconds
+ * while watching.
+ */
+static void numab_prop_period(struct numab_prop *p)
+{
+	struct numab_scan_input in;
+	struct numab_scan_plan plan;
+	unsigned int least, most;
+
+	numab_prop_scan_input(&in);
+	numab_plan_scan(&in, &plan);
+	least = in.period_min_ms;
+	most = in.period_max_ms;
+
+	if (in.undecided) {
+		KUNIT_EXPECT_EQ_MSG(p->test, plan.intent, NUMAB_INTENT_LEARN,
+				    "round %u", p->round);
+		least = max(least / 4, 1U);
+		most = least;
+	} else if (in.moved || in.remote > in.local) {
+		KUNIT_EXPECT_EQ_MSG(p->test, plan.intent, NUMAB_INTENT_PLACE,
+				    "round %u", p->round);
+		if (in.failed <= in.remote / 2)
+			most = least;
+	} else if (in.remote < in.local / 16) {
+		KUNIT_EXPECT_EQ_MSG(p->test, plan.intent, NUMAB_INTENT_WATCH,
+				    "round %u", p->round);
+		most = max(least, min(most, 2000U));
+	}
+	KUNIT_EXPECT_TRUE_MSG(p->test, plan.period_ms >= least &&
+			      plan.period_ms <= most, "round %u: %u of %u..%u",
+			      p->round, plan.period_ms, least, most);
+}
+
+/* Where nothing happens, plans end at one that repeats itself. */
+static void numab_prop_watch_settles(struct numab_prop *p)
+{
+	struct numab_scan_input in;
+	struct numab_scan_plan plan, next;
+	unsigned int n;
+
+	numab_prop_scan_input(&in);
+	in.undecided = false;
+	in.moved = false;
+	in.remote = 0;
+	for (n = 0; n < 20; n++) {
+		numab_plan_scan(&in, &plan);
+		in.stride = plan.stride;
+		in.period_ms = plan.period_ms;
+	}
+	numab_plan_scan(&in, &next);
+	KUNIT_EXPECT_EQ_MSG(p->test, plan.stride, next.stride, "round %u",
+			    p->round);
+	KUNIT_EXPECT_EQ_MSG(p->test, plan.huge_stride, next.huge_stride,
+			    "round %u", p->round);
+	KUNIT_EXPECT_EQ_MSG(p->test, plan.period_ms, next.period_ms, "round %u",
+			    p->round);
+	KUNIT_EXPECT_LE_MSG(p->test, min(in.resident, 512 * 64UL) / plan.stride,
+			    127UL, "round %u", p->round);
+}
+
+/*
+ * A page moves only to a home that it is not at, never away from a home of its
+ * group, and, of a stranger's or of threads that live apart, never unseen.
+ */
+static void numab_prop_page(struct numab_prop *p)
+{
+	struct numab_page page = {
+		.nid = numab_prop_below(3),
+		.home = (int)numab_prop_below(4) - 1,
+		.at_group_home = numab_prop_one_in(2),
+		.together = numab_prop_one_in(2),
+		.foreign = numab_prop_one_in(2),
+		.seen = numab_prop_one_in(2),
+		.same_task = numab_prop_one_in(2),
+		.last_nid = numab_prop_below(3),
+	};
+	enum numab_verdict verdict = numab_page_verdict(&page);
+	bool settled = page.home == page.nid || page.home == NUMA_NO_NODE;
+
+	KUNIT_EXPECT_EQ_MSG(p->test, verdict == NUMAB_PAGE_UNDECIDED,
+			    page.home == NUMA_NO_NODE, "round %u", p->round);
+	KUNIT_EXPECT_EQ_MSG(p->test, verdict == NUMAB_PAGE_HOME,
+			    page.home == page.nid, "round %u", p->round);
+	KUNIT_EXPECT_EQ_MSG(p->test, verdict == NUMAB_PAGE_SHARED,
+			    page.at_group_home && !settled, "round %u",
+			    p->round);
+	if (verdict != NUMAB_PAGE_MOVE)
+		return;
+	KUNIT_EXPECT_TRUE_MSG(p->test, page.seen ||
+			      (page.together && !page.foreign), "round %u",
+			      p->round);
+	KUNIT_EXPECT_TRUE_MSG(p->test, page.last_nid == page.home ||
+			      !page.foreign, "round %u", p->round);
+	KUNIT_EXPECT_TRUE_MSG(p->test, page.together || page.foreign ||
+			      page.same_task, "round %u", p->round);
+}
+
+#endif /* _KERNEL_SCHED_TESTS_NUMAB_POLICY_PROPS_H */

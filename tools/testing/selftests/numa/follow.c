@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory of a single-threaded process follows it to another node, and
+ * nothing that is written on the way is lost.
+ *
+ * Usage: ./follow (as root)
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "../kselftest_harness.h"
+#include "numa_util.h"
+
+#define BUF_SIZE	(24 * NUMA_MB)
+#define WANT_PERCENT	95
+#define FOLLOW_SECS	35
+
+FIXTURE(follow) {
+	struct numa_topo topo;
+	struct numa_buf buf;
+	const struct numa_node *from;
+	const struct numa_node *to;
+};
+
+FIXTURE_VARIANT(follow) {
+	int advice;
+};
+
+FIXTURE_VARIANT_ADD(follow, small_pages) {
+	.advice = MADV_NOHUGEPAGE,
+};
+
+FIXTURE_VARIANT_ADD(follow, huge_pages) {
+	.advice = MADV_HUGEPAGE,
+};
+
+FIXTURE_SETUP(follow)
+{
+	const char *why;
+
+	numa_test_begin();
+	numa_topo_read(&self->topo);
+	why = numa_why_skip(&self->topo, 2);
+	if (why)
+		SKIP(return, "%s", why);
+	if (variant->advice == MADV_HUGEPAGE && !numa_thp_available())
+		SKIP(return, "transparent huge pages are off");
+	self->from = &self->topo.node[0];
+	self->to = &self->topo.node[self->topo.nr - 1];
+	ASSERT_EQ(0, numa_pin(&self->from->cpus));
+	ASSERT_EQ(0, numa_buf_map(&self->buf, BUF_SIZE, variant->advice));
+	numa_buf_fill(&self->buf);
+	ASSERT_LE(WANT_PERCENT, numa_percent_on(&self->buf, self->from->nid));
+	numa_knobs_fast(1);
+}
+
+FIXTURE_TEARDOWN(follow)
+{
+	numa_knobs_restore();
+}
+
+TEST_F_TIMEOUT(follow, to_another_node, 120)
+{
+	long huge = numa_vmstat("numa_huge_pte_updates");
+	long faults = numa_vmstat("numa_hint_faults");
+	long moved = numa_vmstat("numa_pages_migrated");
+	long pages = BUF_SIZE / sysconf(_SC_PAGESIZE);
+
+	ASSERT_EQ(0, numa_pin(&self->to->cpus));
+	EXPECT_LE(WANT_PERCENT,
+		  numa_follow(&self->buf, self->to->nid, WANT_PERCENT, FOLLOW_SECS));
+	EXPECT_EQ(0, numa_buf_check(&self->buf));
+	EXPECT_LT(faults, numa_vmstat("numa_hint_faults"));
+	EXPECT_LE(moved + pages * 9 / 10, numa_vmstat("numa_pages_migrated"));
+	if (variant->advice == MADV_HUGEPAGE)
+		EXPECT_LT(huge, numa_vmstat("numa_huge_pte_updates"));
+
+	/* It stays: nothing pulls it away from the only node the task may use. */
+	numa_touch_for(&self->buf, 1500);
+	EXPECT_LE(WANT_PERCENT, numa_percent_on(&self->buf, self->to->nid));
+	EXPECT_EQ(0, numa_buf_check(&self->buf));
+}
+
+TEST_F_TIMEOUT(follow, there_and_back, 120)
+{
+	ASSERT_EQ(0, numa_pin(&self->to->cpus));
+	ASSERT_LE(WANT_PERCENT,
+		  numa_follow(&self->buf, self->to->nid, WANT_PERCENT, FOLLOW_SECS));
+	ASSERT_EQ(0, numa_pin(&self->from->cpus));
+	EXPECT_LE(WANT_PERCENT,
+		  numa_follow(&self->buf, self->from->nid, WANT_PERCENT, FOLLOW_SECS));
+	EXPECT_EQ(0, numa_buf_check(&self->buf));
+}
+
+int main(int argc, char **argv)
+{
+	numa_guard();
+	return test_harness_run(argc, argv);
+}
