@@ -8,15 +8,18 @@
  *	check	the entry is still the one that faulted, under its lock
  *	observe	which folio, where, who was here before; count
  *	judge	stay or go, by the scheduler side (numab_judge()) and the memory
- *		policy; a folio that is to go is isolated
- *	restore	the entry, with its write permission, still under the lock
+ *		policy; a folio that is to go is isolated, which holds it
  *	migrate	the folio, with no lock but the one the fault came with
+ *	repair	the entry, under its lock: accessible again, writable if it may be
  *	account	what happened, to the statistics that placement works on
  *
- * The entry is restored before the migration, not after a failed one. So there
- * is one way out for all cases, nobody has to look at the entry again, and a
- * writable page is still writable at its new place: migration remembers the
- * permission of the entry it finds, and a marked entry has none.
+ * The entry keeps its mark while the folio moves. A marked entry is in no TLB,
+ * so that nobody has to be interrupted for a page of one's own; restored before,
+ * it would cost a shootdown of all CPUs that run the address space. The price is
+ * that migration remembers the permissions of the entry that it finds, and a
+ * marked one has none: the page arrives write-protected. Repair looks at the
+ * entry whatever became of the migration and gives it what the VMA allows, so
+ * that a write takes one fault and not two.
  */
 #include <linux/memcontrol.h>
 #include <linux/mempolicy.h>
@@ -29,28 +32,40 @@
 #include "internal.h"
 
 /*
+ * The first unit of those that a fault answers for, and how many there are: one
+ * huge page, or the base pages of a folio as far as it is mapped in a row.
+ */
+static unsigned long numab_first_unit(const struct numab_hint *hint,
+				      struct vm_fault *vmf, bool huge)
+{
+	unsigned long page = vmf->address >> PAGE_SHIFT;
+
+	if (huge)
+		return vmf->address >> HPAGE_PMD_SHIFT;
+	return page - folio_page_idx(hint->folio, pte_page(vmf->orig_pte));
+}
+
+/*
  * How many base pages does a fault stand for? A small page of the sample for
  * all those of its stride. A large folio is marked as soon as one of its pages
- * is, so that it may stand for fewer of its kind.
+ * is in the sample, so that it may stand for fewer of its kind.
  */
 static unsigned long numab_weight(const struct numab_hint *hint,
 				  const struct numab_mm *nm,
-				  unsigned long addr, bool huge)
+				  struct vm_fault *vmf, bool huge)
 {
-	const struct numab_scan *scan;
+	unsigned long unit = numab_first_unit(hint, vmf, huge);
+	unsigned int units = huge ? 1 : hint->nr_pages;
 	unsigned int stride, phase;
 
 	if (!nm)
 		return hint->nr_pages;
 
-	scan = &nm->scan;
-	phase = READ_ONCE(scan->phase);
-	stride = huge ? READ_ONCE(scan->huge_stride) : READ_ONCE(scan->stride);
-	if (!numab_in_sample(addr >> (huge ? HPAGE_PMD_SHIFT : PAGE_SHIFT),
-			     stride, phase))
+	phase = READ_ONCE(nm->scan.phase);
+	stride = huge ? READ_ONCE(nm->scan.huge_stride) : READ_ONCE(nm->scan.stride);
+	if (numab_next_in_sample(unit, stride, phase) - unit >= units)
 		return 0;
-	return huge ? (unsigned long)hint->nr_pages * stride :
-		      max_t(unsigned long, hint->nr_pages, stride);
+	return huge ? (unsigned long)hint->nr_pages * stride : max(units, stride);
 }
 
 /* Put the fault into words and leave a trace of it on the folio. */
@@ -63,11 +78,14 @@ static void numab_observe(struct numab_hint *hint, struct vm_fault *vmf, bool hu
 	hint->nid = folio_nid(folio);
 	hint->nr_pages = folio_nr_pages(folio);
 	hint->foreign = folio_likely_mapped_shared(folio);
-	hint->weight = numab_weight(hint, READ_ONCE(mm->numab),
-				    vmf->address, huge);
-	/* Slow memory keeps the time of the scan in the same bits. */
-	hint->last_cpupid = folio_use_access_time(folio) ? LAST_CPUPID_MASK :
-			    folio_xchg_last_cpupid(folio, cpupid);
+	hint->weight = numab_weight(hint, READ_ONCE(mm->numab), vmf, huge);
+	/*
+	 * Slow memory keeps the time of the scan in the same bits, and a fault
+	 * on behalf of others (see numab_decide()) must not leave a trace.
+	 */
+	hint->last_cpupid = LAST_CPUPID_MASK;
+	if (current->mm == mm && !folio_use_access_time(folio))
+		hint->last_cpupid = folio_xchg_last_cpupid(folio, cpupid);
 
 	count_vm_numa_event(NUMA_HINT_FAULTS);
 	count_memcg_folio_events(folio, NUMA_HINT_FAULTS, 1);
@@ -95,25 +113,35 @@ static void numab_decide(struct numab_hint *hint, struct vm_fault *vmf,
 		hint->failed = true;
 }
 
-/* The entry is back and its lock dropped: migrate and account. */
-static void numab_conclude(struct numab_hint *hint, struct vm_area_struct *vma)
+/* A fault that observed a folio is accounted once, at the node it ended on. */
+static void numab_conclude(const struct numab_hint *hint, struct vm_area_struct *vma)
 {
-	if (!hint->folio || current->mm != vma->vm_mm)
-		return;
-
-	if (hint->target != NUMA_NO_NODE && !hint->failed) {
-		if (migrate_misplaced_folio(hint->folio, vma, hint->target)) {
-			hint->failed = true;
-		} else {
-			hint->migrated = true;
-			hint->nid = hint->target;
-		}
-	}
-	numab_account(hint);
+	if (hint->nr_pages && current->mm == vma->vm_mm)
+		numab_account(hint);
 }
 
-/* Give an entry back what the VMA allows, the write bit too if it may have it. */
-static void numab_restore_pte(struct vm_fault *vmf, unsigned long addr, pte_t *ptep)
+static bool numab_goes(const struct numab_hint *hint)
+{
+	return hint->target != NUMA_NO_NODE && !hint->failed;
+}
+
+static void numab_migrate(struct numab_hint *hint, struct vm_area_struct *vma)
+{
+	if (migrate_misplaced_folio(hint->folio, vma, hint->target)) {
+		hint->failed = true;
+	} else {
+		hint->migrated = true;
+		hint->nid = hint->target;
+	}
+	/* Isolation held the folio until here. */
+	hint->folio = NULL;
+}
+
+/*
+ * Give a present entry what the VMA allows, the write bit too if it may have it.
+ * That takes away nothing, so nothing has to be flushed.
+ */
+static void numab_repair_pte(struct vm_fault *vmf, unsigned long addr, pte_t *ptep)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	pte_t old = ptep_modify_prot_start(vma, addr, ptep);
@@ -121,8 +149,9 @@ static void numab_restore_pte(struct vm_fault *vmf, unsigned long addr, pte_t *p
 
 	if (addr == (vmf->address & PAGE_MASK))
 		pte = pte_mkyoung(pte);
-	if (!pte_write(pte) && vma_wants_manual_pte_write_upgrade(vma) &&
-	    can_change_pte_writable(vma, addr, pte))
+	if (pte_write(old) ||
+	    (!pte_write(pte) && vma_wants_manual_pte_write_upgrade(vma) &&
+	     can_change_pte_writable(vma, addr, pte)))
 		pte = pte_mkwrite(pte, vma);
 
 	ptep_modify_prot_commit(vma, addr, ptep, old, pte);
@@ -130,33 +159,52 @@ static void numab_restore_pte(struct vm_fault *vmf, unsigned long addr, pte_t *p
 }
 
 /*
- * One fault answers for the whole of a large folio: restore all of its marked
+ * One fault answers for the whole of a large folio: repair all of its marked
  * entries that lie in this VMA and this page table.
  */
-static void numab_restore_folio(struct vm_fault *vmf, struct folio *folio)
+static void numab_repair_folio(struct vm_fault *vmf, struct folio *folio, pte_t here)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	unsigned long here = vmf->address & PAGE_MASK;
-	unsigned long before = folio_page_idx(folio, pte_page(vmf->orig_pte));
+	unsigned long at = vmf->address & PAGE_MASK;
+	unsigned long before = folio_page_idx(folio, pte_page(here));
 	unsigned long after = folio_nr_pages(folio) - before;
-	unsigned long table = ALIGN_DOWN(here, PMD_SIZE);
+	unsigned long table = ALIGN_DOWN(at, PMD_SIZE);
 	unsigned long addr, end;
 	pte_t *ptep;
 
-	before = min3(before, (here - table) >> PAGE_SHIFT,
-		      (here - vma->vm_start) >> PAGE_SHIFT);
-	after = min3(after, (table + PMD_SIZE - here) >> PAGE_SHIFT,
-		     (vma->vm_end - here) >> PAGE_SHIFT);
-	addr = here - before * PAGE_SIZE;
-	end = here + after * PAGE_SIZE;
+	before = min3(before, (at - table) >> PAGE_SHIFT,
+		      (at - vma->vm_start) >> PAGE_SHIFT);
+	after = min3(after, (table + PMD_SIZE - at) >> PAGE_SHIFT,
+		     (vma->vm_end - at) >> PAGE_SHIFT);
+	addr = at - before * PAGE_SIZE;
+	end = at + after * PAGE_SIZE;
 
 	for (ptep = vmf->pte - before; addr < end; ptep++, addr += PAGE_SIZE) {
 		pte_t pte = ptep_get(ptep);
 
 		if (pte_present(pte) && pte_protnone(pte) &&
 		    pfn_folio(pte_pfn(pte)) == folio)
-			numab_restore_pte(vmf, addr, ptep);
+			numab_repair_pte(vmf, addr, ptep);
 	}
+}
+
+/* What is mapped at the fault's address now, be it the old or the new page. */
+static void numab_repair(struct vm_fault *vmf)
+{
+	unsigned long addr = vmf->address & PAGE_MASK;
+	pte_t pte = ptep_get(vmf->pte);
+	struct folio *folio;
+
+	lockdep_assert_held(vmf->ptl);
+
+	if (!pte_present(pte))
+		return;
+	folio = vm_normal_folio(vmf->vma, addr, pte_modify(pte, vmf->vma->vm_page_prot));
+	if (folio && folio_test_large(folio))
+		numab_repair_folio(vmf, folio, pte);
+	/* Alone, or moved: then it is accessible, but may lack the write bit. */
+	if (pte_protnone(ptep_get(vmf->pte)) || !pte_write(ptep_get(vmf->pte)))
+		numab_repair_pte(vmf, addr, vmf->pte);
 }
 
 /**
@@ -188,23 +236,34 @@ vm_fault_t numab_hint_pte(struct vm_fault *vmf)
 		numab_decide(&hint, vmf, vmf->address);
 	}
 
-	if (folio && folio_test_large(folio))
-		numab_restore_folio(vmf, folio);
-	else
-		numab_restore_pte(vmf, vmf->address & PAGE_MASK, vmf->pte);
-	pte_unmap_unlock(vmf->pte, vmf->ptl);
+	if (numab_goes(&hint)) {
+		pte_unmap_unlock(vmf->pte, vmf->ptl);
+		numab_migrate(&hint, vma);
+		vmf->pte = pte_offset_map_lock(vma->vm_mm, vmf->pmd,
+					       vmf->address, &vmf->ptl);
+	}
+	if (vmf->pte) {
+		numab_repair(vmf);
+		pte_unmap_unlock(vmf->pte, vmf->ptl);
+	}
 
 	numab_conclude(&hint, vma);
 	return 0;
 }
 
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE
-static void numab_restore_pmd(struct vm_fault *vmf, unsigned long haddr)
+static void numab_repair_pmd(struct vm_fault *vmf, unsigned long haddr)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	pmd_t pmd = pmd_modify(pmdp_get(vmf->pmd), vma->vm_page_prot);
+	pmd_t old = pmdp_get(vmf->pmd), pmd;
 
-	pmd = pmd_mkyoung(pmd);
+	lockdep_assert_held(vmf->ptl);
+
+	if (!pmd_present(old) || !pmd_trans_huge(old) ||
+	    (pmd_write(old) && !pmd_protnone(old)))
+		return;
+
+	pmd = pmd_mkyoung(pmd_modify(old, vma->vm_page_prot));
 	if (!pmd_write(pmd) && vma_wants_manual_pte_write_upgrade(vma) &&
 	    can_change_pmd_writable(vma, vmf->address, pmd))
 		pmd = pmd_mkwrite(pmd, vma);
@@ -240,7 +299,12 @@ vm_fault_t numab_hint_pmd(struct vm_fault *vmf)
 		numab_decide(&hint, vmf, haddr);
 	}
 
-	numab_restore_pmd(vmf, haddr);
+	if (numab_goes(&hint)) {
+		spin_unlock(vmf->ptl);
+		numab_migrate(&hint, vma);
+		vmf->ptl = pmd_lock(vma->vm_mm, vmf->pmd);
+	}
+	numab_repair_pmd(vmf, haddr);
 	spin_unlock(vmf->ptl);
 
 	numab_conclude(&hint, vma);

@@ -44,12 +44,14 @@
 
 /*
  * Bounds of a slice. Marking a page costs some 300 instructions, looking at one
- * that stays as it is about 100, so that a slice stays below 50,000 whatever
- * the address space looks like. A huge page is dearer to mark for the flush and
- * much dearer to fault on if it has to be copied.
+ * that stays as it is about 100, so that a slice is about 100,000 at the most,
+ * whatever the address space looks like. At 250 slices a second, which the tick
+ * allows, 48,000 pages can be marked in one; with a third of that, to mark the
+ * 192 MB of a process that is to be moved takes as long as to copy them. A huge
+ * page is much dearer to fault on if it has to be copied.
  */
-#define NUMAB_SLICE_EXAMINED	256
-#define NUMAB_SLICE_MARKED	64
+#define NUMAB_SLICE_EXAMINED	512
+#define NUMAB_SLICE_MARKED	192
 #define NUMAB_SLICE_HUGE	16
 #define NUMAB_SLICE_VMAS	32
 
@@ -121,8 +123,8 @@ static bool numab_wanted(const struct numab_scan *scan, struct folio *folio,
 static bool numab_pte_eligible(struct vm_area_struct *vma, unsigned long addr,
 			       pte_t pte, const struct numab_scan *scan)
 {
-	bool in_sample = numab_in_sample(addr >> PAGE_SHIFT, scan->stride, scan->phase);
-
+	unsigned long page = addr >> PAGE_SHIFT;
+	bool in_sample = numab_next_in_sample(page, scan->stride, scan->phase) == page;
 	struct folio *folio;
 
 	if (!pte_present(pte) || pte_protnone(pte))
@@ -136,14 +138,10 @@ static bool numab_pte_eligible(struct vm_area_struct *vma, unsigned long addr,
 /* The first address from @addr on that this pass looks at. */
 static unsigned long numab_first(unsigned long addr, const struct numab_scan *scan)
 {
-	unsigned long page = addr >> PAGE_SHIFT;
-	unsigned long into = page % scan->stride, want = scan->phase % scan->stride;
-
 	if (scan->full)
 		return addr;
-	if (want < into)
-		want += scan->stride;
-	return (page + want - into) << PAGE_SHIFT;
+	return numab_next_in_sample(addr >> PAGE_SHIFT, scan->stride,
+				    scan->phase) << PAGE_SHIFT;
 }
 
 static void numab_mark_pte(struct numab_slice *slice, struct vm_area_struct *vma,
@@ -159,47 +157,47 @@ static void numab_mark_pte(struct numab_slice *slice, struct vm_area_struct *vma
 
 /*
  * Go over one page table from @addr until @end or until the slice is over.
- * Without @mark only look whether there is anything to mark; the counters of
- * the slice then stay as they are. Returns the number of eligible entries.
+ * Without @mark only look, up to the first entry that is to be marked. Returns
+ * whether there was one.
  */
-static unsigned int numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
-				    unsigned long addr, unsigned long end,
-				    struct vm_area_struct *vma, bool mark)
+static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
+			    unsigned long addr, unsigned long end,
+			    struct vm_area_struct *vma, bool mark)
 {
 	const struct numab_scan *scan = slice->scan;
 	unsigned int step = scan->full ? 1 : scan->stride;
-	unsigned int eligible = 0;
+	bool found = false;
 	pte_t *start, *ptep;
 	spinlock_t *ptl;
 
 	addr = numab_first(addr, scan);
 	if (addr >= end)
-		return 0;
+		return false;
 
 	start = pte_offset_map_lock(vma->vm_mm, pmd, addr, &ptl);
 	if (!start)
-		return 0;
+		return false;
 
+	tlb_change_page_size(&slice->tlb, PAGE_SIZE);
 	flush_tlb_batched_pending(vma->vm_mm);
 	arch_enter_lazy_mmu_mode();
 	for (ptep = start; addr < end; ptep += step, addr += step * PAGE_SIZE) {
-		if (mark && numab_slice_over(slice))
+		if (numab_slice_over(slice))
 			break;
-		slice->examined += mark;
+		slice->examined++;
 		if (!numab_pte_eligible(vma, addr, ptep_get(ptep), scan))
 			continue;
-		eligible++;
-		if (mark) {
-			numab_mark_pte(slice, vma, addr, ptep);
-			slice->marked++;
-		}
+		found = true;
+		if (!mark)
+			break;
+		numab_mark_pte(slice, vma, addr, ptep);
+		slice->marked++;
 	}
 	arch_leave_lazy_mmu_mode();
 	pte_unmap_unlock(start, ptl);
 
-	if (mark)
-		slice->pos = min(addr, end);
-	return eligible;
+	slice->pos = min(addr, end);
+	return found;
 }
 
 /*
@@ -210,8 +208,9 @@ static bool numab_huge_eligible(struct vm_area_struct *vma, pmd_t *pmd,
 				unsigned long addr, unsigned long end,
 				const struct numab_scan *scan)
 {
-	bool in_sample = numab_in_sample(addr >> HPAGE_PMD_SHIFT,
-					 scan->huge_stride, scan->phase);
+	unsigned long unit = addr >> HPAGE_PMD_SHIFT;
+	bool in_sample = numab_next_in_sample(unit, scan->huge_stride,
+					      scan->phase) == unit;
 	bool eligible = false;
 	struct folio *folio;
 	spinlock_t *ptl;
@@ -250,10 +249,12 @@ static void numab_scan_ptes(struct numab_slice *slice, pmd_t *pmd,
 	struct mmu_notifier_range range;
 	bool notify = mm_has_notifiers(vma->vm_mm);
 
-	if (notify && !numab_walk_ptes(slice, pmd, addr, end, vma, false)) {
-		slice->examined += (end - addr) >> PAGE_SHIFT;
-		slice->pos = end;
-		return;
+	slice->examined++;
+	slice->pos = end;
+	if (notify) {
+		if (!numab_walk_ptes(slice, pmd, addr, end, vma, false))
+			return;
+		addr = slice->pos;
 	}
 
 	mmu_notifier_range_init(&range, MMU_NOTIFY_PROTECTION_VMA, 0,
@@ -261,7 +262,6 @@ static void numab_scan_ptes(struct numab_slice *slice, pmd_t *pmd,
 	if (notify)
 		mmu_notifier_invalidate_range_start(&range);
 	slice->pos = end;
-	slice->examined++;
 	numab_walk_ptes(slice, pmd, addr, end, vma, true);
 	if (notify)
 		mmu_notifier_invalidate_range_end(&range);
@@ -390,11 +390,12 @@ static void numab_pass_done(struct mm_struct *mm, struct numab_scan *scan)
 {
 	unsigned long period = max(msecs_to_jiffies(scan->period_ms), 1UL);
 	unsigned long next = scan->pass_start + period;
+	unsigned long rest = jiffies + period / 2 + 1;
 
 	mm->numa_scan_offset = 0;
 	WRITE_ONCE(mm->numa_scan_seq, mm->numa_scan_seq + 1);
-	WRITE_ONCE(mm->numa_next_scan,
-		   time_after(next, jiffies) ? next : jiffies + 1);
+	/* What was marked last needs time to be used, or it is not counted. */
+	WRITE_ONCE(mm->numa_next_scan, time_after(next, rest) ? next : rest);
 }
 
 /* The end of the last pass, or a task has moved and what was planned is stale. */
@@ -456,11 +457,10 @@ void numab_scan_slice(struct mm_struct *mm)
 	if (test_and_set_bit_lock(0, &scan->busy))
 		return;
 
-	if (!mm->numa_scan_offset || READ_ONCE(nm->moved))
-		numab_pass_begin(mm, scan);
-	numab_refill(scan);
-
 	if (numab_lock(mm, scan)) {
+		if (!mm->numa_scan_offset || READ_ONCE(nm->moved))
+			numab_pass_begin(mm, scan);
+		numab_refill(scan);
 		end = numab_scan_vmas(mm, scan);
 		mmap_read_unlock(mm);
 		if (end)

@@ -27,7 +27,8 @@ struct task_struct;
  * @busy: bit 0 is set while a task works on a slice
  * @pass_start: when the current pass began, in jiffies
  * @refill: when @credit is filled up again, in jiffies
- * @credit: pages of address space that may be looked at before @refill
+ * @credit: entries that may be looked at before @refill; a huge page that is
+ *	marked counts as the pages it has
  * @period_ms: from the start of one pass to the start of the next
  * @stride: the sample takes one base page of so many
  * @huge_stride: the sample takes one huge page of so many
@@ -37,8 +38,8 @@ struct task_struct;
  * @settled: nodes whose pages need not be marked beyond the sample
  * @lost: slices in a row that did not get mmap_lock
  *
- * Written only by the task that holds bit 0 of @busy. @stride and @huge_stride
- * are read by hint faults meanwhile.
+ * Written only by the task that holds bit 0 of @busy. @stride, @huge_stride and
+ * @phase are read by hint faults meanwhile.
  */
 struct numab_scan {
 	unsigned long		busy;
@@ -105,7 +106,7 @@ struct numab_mm {
  * struct numab_hint - a hinting fault: what happened, and what came of it
  * @folio: the folio; valid until the page table lock is dropped
  * @nid: the node it lies on; after a migration, the node it lies on then
- * @nr_pages: base pages that the faulting entry maps
+ * @nr_pages: base pages of the folio
  * @weight: base pages that this fault stands for, given the density of the
  *	sample; 0 if the page is not in the sample
  * @last_cpupid: who took the hint fault before this one
@@ -136,21 +137,24 @@ extern unsigned int sysctl_numa_balancing_scan_period_max;
 extern unsigned int sysctl_numa_balancing_scan_size;
 
 /**
- * numab_in_sample - is a page part of the sample of this pass?
- * @unit: the page's address in units of its size
+ * numab_next_in_sample - find the next page that is part of the sample
+ * @unit: a page's address in units of its size
  * @stride: the sample takes one page of so many
  * @phase: which one
  *
- * The scanner and the fault must agree, since a fault weighs as much as the
- * pages that it stands for, and one that was only marked to be moved stands
- * for itself alone.
+ * The scanner and the fault must agree on what the sample is, since a fault
+ * weighs as much as the pages that it stands for, and one that was only marked
+ * to be moved stands for nobody else.
  *
- * Return: true if it is.
+ * Return: the first page from @unit on, itself included, in the same units.
  */
-static inline bool numab_in_sample(unsigned long unit, unsigned int stride,
-				   unsigned int phase)
+static inline unsigned long numab_next_in_sample(unsigned long unit,
+						 unsigned int stride,
+						 unsigned int phase)
 {
-	return stride <= 1 || unit % stride == phase % stride;
+	unsigned int into = unit % stride, want = phase % stride;
+
+	return unit + (want < into ? want + stride : want) - into;
 }
 
 /* kernel/sched/numab_group.c */

@@ -67,11 +67,14 @@ unsigned int sysctl_numa_balancing_scan_delay = 1000;
 unsigned int sysctl_numa_balancing_scan_period_min = 1000;
 unsigned int sysctl_numa_balancing_scan_period_max = 60000;
 
-/* MB of address space that are looked at within one scan period. */
+/* MB of memory whose entries are looked at within one scan period. */
 unsigned int sysctl_numa_balancing_scan_size = 256;
 
 /* Read by debugfs in either balancer; promotion is not part of this one. */
 unsigned int sysctl_numa_balancing_hot_threshold = MSEC_PER_SEC;
+
+/* Tasks that use memory of others or do not pass by task work. */
+#define NUMAB_EXEMPT	(PF_KTHREAD | PF_USER_WORKER)
 
 /* --- life cycle of a task --- */
 
@@ -92,7 +95,7 @@ void init_numa_balancing(unsigned long clone_flags, struct task_struct *p)
 	p->numab = NULL;
 	p->numa_faults = NULL;
 	RCU_INIT_POINTER(p->numa_group, NULL);
-	p->numa_migrate_retry = 0;
+	p->numa_migrate_retry = jiffies;
 	p->numa_pages_migrated = 0;
 	p->total_numa_faults = 0;
 
@@ -129,7 +132,8 @@ static struct numab_task *numab_task_alloc(struct task_struct *p)
  * @p: the current task
  *
  * Allocates the state at the first call and makes the task a member of its
- * address space.
+ * address space. Kernel threads that borrow one, and user workers of vhost and
+ * the like, which hardly ever return to user mode, stay out.
  *
  * Context: task context, may sleep. mmap_lock or a VMA lock may be held.
  *
@@ -141,7 +145,7 @@ struct numab_task *numab_task_get(struct task_struct *p)
 	struct numab_task *nt = p->numab;
 	struct mm_struct *mm = p->mm;
 
-	if (!mm || !READ_ONCE(mm->numab))
+	if (!mm || !READ_ONCE(mm->numab) || (p->flags & NUMAB_EXEMPT))
 		return NULL;
 	if (!nt)
 		nt = numab_task_alloc(p);
@@ -176,16 +180,14 @@ void task_numa_free(struct task_struct *p, bool final)
 {
 	struct numab_task *nt = p->numab;
 
-	if (!nt)
-		return;
-
 	if (final) {
+		WARN_ON_ONCE(nt && nt->nm);
 		p->numab = NULL;
 		kfree(nt);
 		return;
 	}
 
-	if (nt->nm)
+	if (nt && nt->nm)
 		numab_leave(nt);
 	p->total_numa_faults = 0;
 	if (p->numa_preferred_nid != NUMA_NO_NODE)
@@ -227,7 +229,9 @@ void numab_mm_free(struct mm_struct *mm)
 /* Seconds are counted in windows, tries to get home in tenths of it. */
 static bool numab_task_due(const struct numab_task *nt, const struct task_struct *p)
 {
-	if (nt->home != NUMA_NO_NODE && nt->home != task_node(p))
+	int home = READ_ONCE(nt->home);
+
+	if (home != NUMA_NO_NODE && home != task_node(p))
 		return time_after_eq(jiffies, p->numa_migrate_retry);
 	return time_after_eq(jiffies, nt->window_start + HZ);
 }
@@ -251,7 +255,7 @@ void numab_tick(struct rq *rq, struct task_struct *curr)
 
 	lockdep_assert_rq_held(rq);
 
-	if (!mm || (curr->flags & (PF_EXITING | PF_KTHREAD)) || work->next != work)
+	if (!mm || (curr->flags & (PF_EXITING | NUMAB_EXEMPT)) || work->next != work)
 		return;
 	if (!numab_useful())
 		return;
@@ -315,6 +319,7 @@ static void numab_describe(const struct numab_hint *hint, struct numab_page *pag
 
 	page->home = numab_memory_home(nt);
 	page->together = READ_ONCE(nm->together);
+	page->apart = READ_ONCE(nm->bond) == NUMAB_BOND_SINGLE;
 	page->at_group_home = READ_ONCE(nm->bond) == NUMAB_BOND_GROUP &&
 			      node_isset(hint->nid, nm->homes);
 }
@@ -376,6 +381,7 @@ static void numab_note_sharing(struct numab_task *nt, const struct numab_hint *h
 static void numab_note_placement(struct numab_task *nt, const struct numab_hint *hint)
 {
 	u64 failed = hint->failed ? hint->nr_pages : 0;
+	u64 repaired = hint->migrated ? hint->weight : 0;
 
 	switch (hint->verdict) {
 	case NUMAB_PAGE_HOME:
@@ -390,6 +396,7 @@ static void numab_note_placement(struct numab_task *nt, const struct numab_hint 
 		if (hint->target == NUMA_NO_NODE)
 			break;
 		WRITE_ONCE(nt->misplaced, nt->misplaced + hint->weight);
+		WRITE_ONCE(nt->repaired, nt->repaired + repaired);
 		WRITE_ONCE(nt->failed, nt->failed + failed);
 		break;
 	}
@@ -462,10 +469,10 @@ void show_numa_stats(struct task_struct *p, struct seq_file *m)
 	rcu_read_lock();
 	nm = nt ? READ_ONCE(nt->nm) : NULL;
 	for_each_online_node(n) {
-		print_numa_stats(m, n, nt ? nt->hist[2 * n] : 0,
-				 nt ? nt->hist[2 * n + 1] : 0,
-				 nm ? nm->mem[2 * n] : 0,
-				 nm ? nm->mem[2 * n + 1] : 0);
+		print_numa_stats(m, n, nt ? READ_ONCE(nt->hist[2 * n]) : 0,
+				 nt ? READ_ONCE(nt->hist[2 * n + 1]) : 0,
+				 nm ? READ_ONCE(nm->mem[2 * n]) : 0,
+				 nm ? READ_ONCE(nm->mem[2 * n + 1]) : 0);
 	}
 	rcu_read_unlock();
 }

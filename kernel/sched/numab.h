@@ -37,9 +37,11 @@
  * @bond_samples: number of faults behind these two
  * @well_placed: weight of all faults ever on pages that lay where they should
  * @misplaced: weight of all faults ever on pages that did not
+ * @repaired: the part of @misplaced that was migrated
  * @failed: pages that could not be migrated
  * @planned_well_placed: @well_placed when the scanner last planned a pass
  * @planned_misplaced: @misplaced at that time
+ * @planned_repaired: @repaired at that time
  * @planned_failed: @failed at that time
  * @total: sum of @hist
  * @hist: fault histogram, two counters (shared, private) for each node, folded
@@ -73,9 +75,11 @@ struct numab_task {
 
 	u64			well_placed;
 	u64			misplaced;
+	u64			repaired;
 	u64			failed;
 	u64			planned_well_placed;
 	u64			planned_misplaced;
+	u64			planned_repaired;
 	u64			planned_failed;
 
 	u64			total;
@@ -164,7 +168,8 @@ static inline int numab_pull(struct task_struct *p, int src_cpu, int dst_cpu)
  */
 static inline bool numab_keeps(struct task_struct *p, int src_cpu, int dst_cpu)
 {
-	return cpu_rq(src_cpu)->nr_running <= 1 &&
+	/* The task itself, and the stopper that would move it. */
+	return cpu_rq(src_cpu)->nr_running <= 2 &&
 	       numab_pull(p, src_cpu, dst_cpu) == 1;
 }
 

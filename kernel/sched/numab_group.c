@@ -41,6 +41,13 @@
 /* A claim outlives two windows without run time, not more. */
 #define NUMAB_LEASE		(2 * HZ)
 
+/*
+ * A task that no tick has met for so long is asleep for its group. Ticks meet a
+ * task in proportion to its run time: one that runs a twentieth of the time is
+ * met three times in this span on average, at the lowest tick rate of 250 Hz.
+ */
+#define NUMAB_ASLEEP		(HZ / 4)
+
 /* Stale claims that one look at a node takes away: bounded, and soon enough. */
 #define NUMAB_EXPIRE_MAX	8
 
@@ -106,7 +113,7 @@ static void numab_claim_drop(struct numab_task *nt)
 	ledger.nodes[nt->claim_nid].claimed -= nt->claim_units;
 	ledger.total -= nt->claim_units;
 	list_del_init(&nt->claim);
-	nt->claim_nid = NUMA_NO_NODE;
+	WRITE_ONCE(nt->claim_nid, NUMA_NO_NODE);
 	nt->claim_units = 0;
 }
 
@@ -115,16 +122,29 @@ static void numab_claim_set(struct numab_task *nt, int nid, u32 units)
 	lockdep_assert_held(&ledger.lock);
 
 	numab_claim_drop(nt);
-	nt->claim_nid = nid;
+	WRITE_ONCE(nt->claim_nid, nid);
 	nt->claim_units = units;
 	list_add_tail(&nt->claim, &ledger.nodes[nid].claims);
 	ledger.nodes[nid].claimed += units;
 	ledger.total += units;
 }
 
+static bool numab_ran_within(const struct numab_task *nt, unsigned long time)
+{
+	return time_before(jiffies, READ_ONCE(nt->claim_stamp) + time);
+}
+
 static bool numab_ran_lately(const struct numab_task *nt)
 {
-	return time_before(jiffies, READ_ONCE(nt->claim_stamp) + NUMAB_LEASE);
+	return numab_ran_within(nt, NUMAB_LEASE);
+}
+
+/* The average of a task that sleeps stays what it was when it fell asleep. */
+static u32 numab_task_demand(const struct numab_task *nt)
+{
+	if (!numab_ran_within(nt, NUMAB_ASLEEP))
+		return 0;
+	return numab_demand(READ_ONCE(nt->task->se.avg.runnable_avg));
 }
 
 /* Take away claims whose holders sleep; the oldest claims are looked at first. */
@@ -208,18 +228,23 @@ void numab_mm_put(struct numab_mm *nm)
 		call_rcu(&nm->rcu, numab_mm_free_rcu);
 }
 
-/* What follows from the homes of the members. */
+/*
+ * What follows from the homes of the members. One that sleeps does not count: a
+ * main thread that waits for its workers must not keep their memory back.
+ */
 static void numab_update_homes(struct numab_mm *nm)
 {
+	nodemask_t homes = NODE_MASK_NONE;
 	struct numab_task *nt;
 
 	lockdep_assert_held(&nm->lock);
 
-	nodes_clear(nm->homes);
 	list_for_each_entry(nt, &nm->members, member) {
-		if (nt->home != NUMA_NO_NODE)
-			node_set(nt->home, nm->homes);
+		if (READ_ONCE(nt->claim_nid) != NUMA_NO_NODE && numab_ran_lately(nt))
+			node_set(nt->home, homes);
 	}
+	/* Faults test single bits without the lock: no bit may vanish meanwhile. */
+	nm->homes = homes;
 	WRITE_ONCE(nm->together, nm->bond == NUMAB_BOND_GROUP ||
 				 nodes_weight(nm->homes) == 1);
 }
@@ -244,6 +269,7 @@ static void numab_forget(struct numab_task *nt)
 	nt->bond_samples = 0;
 	nt->planned_well_placed = nt->well_placed;
 	nt->planned_misplaced = nt->misplaced;
+	nt->planned_repaired = nt->repaired;
 	nt->planned_failed = nt->failed;
 }
 
@@ -269,7 +295,10 @@ void numab_join(struct numab_task *nt, struct mm_struct *mm)
 	WRITE_ONCE(nt->nm, nm);
 	list_add_tail(&nt->member, &nm->members);
 	nm->nr_members++;
+	/* Learn about the new one soon, whatever the others are at. */
+	WRITE_ONCE(nm->moved, true);
 	spin_unlock(&nm->lock);
+	WRITE_ONCE(mm->numa_next_scan, jiffies);
 }
 
 /**
@@ -293,7 +322,6 @@ void numab_leave(struct numab_task *nt)
 	for (i = 0; i < 2 * nr_node_ids; i++)
 		nm->mem[i] -= nt->hist[i];
 	WRITE_ONCE(nt->home, NUMA_NO_NODE);
-	numab_update_homes(nm);
 	WRITE_ONCE(nt->nm, NULL);
 	numab_forget(nt);
 	spin_unlock(&nm->lock);
@@ -407,6 +435,7 @@ static void numab_place_task(struct numab_mm *nm, struct numab_task *nt)
 	numab_claim_set(nt, nid, nt->demand);
 	spin_unlock(&ledger.lock);
 
+	nt->settled = jiffies;
 	numab_set_home(nm, nt, nid);
 	numab_update_homes(nm);
 }
@@ -464,7 +493,7 @@ static void numab_assign(struct numab_mm *nm,
 	list_for_each_entry(nt, &nm->members, member) {
 		int nid;
 
-		if (nt->claim_nid != NUMA_NO_NODE || !numab_ran_lately(nt))
+		if (nt->claim_nid != NUMA_NO_NODE || !nt->demand)
 			continue;
 		nid = at ? at(nt) : numab_roomiest(nm, nt->task);
 		if (numab_take_grant(nm, nt, nid) || at)
@@ -491,8 +520,8 @@ static void numab_place_group(struct numab_mm *nm)
 	spin_lock(&ledger.lock);
 	list_for_each_entry(nt, &nm->members, member) {
 		own += nt->claim_units;
-		if (numab_ran_lately(nt))
-			demand += nt->demand;
+		nt->demand = numab_task_demand(nt);
+		demand += nt->demand;
 	}
 	numab_survey(nm, ledger.total - own, demand);
 	list_for_each_entry(nt, &nm->members, member) {
@@ -547,8 +576,8 @@ static void numab_fold(struct numab_mm *nm, struct numab_task *nt)
 	for (i = 0; i < 2 * nr_node_ids; i++) {
 		u64 hist = nt->hist[i] / 2 + nt->fresh[i];
 
-		nm->mem[i] += hist - nt->hist[i];
-		nt->hist[i] = hist;
+		WRITE_ONCE(nm->mem[i], nm->mem[i] + hist - nt->hist[i]);
+		WRITE_ONCE(nt->hist[i], hist);
 		nt->fresh[i] = 0;
 		total += hist;
 	}
@@ -567,9 +596,12 @@ static void numab_fold_sharing(struct numab_mm *nm, struct numab_task *nt)
 		nm->bond_samples /= 2;
 		nm->aged = jiffies;
 	}
-	nm->shared += nt->shared;
-	nm->private += nt->private;
-	nm->bond_samples += nt->bond_samples;
+	/* While there is only one thread, private says nothing. */
+	if (nm->nr_members > 1) {
+		nm->shared += nt->shared;
+		nm->private += nt->private;
+		nm->bond_samples += nt->bond_samples;
+	}
 	nt->shared = 0;
 	nt->private = 0;
 	nt->bond_samples = 0;
@@ -587,17 +619,29 @@ static enum numab_bond numab_update_bond(struct numab_mm *nm)
 	enum numab_bond bond = numab_bond(&sharing);
 
 	/* Converged memory is sampled thinly: keep the last verdict. */
-	if (bond != NUMAB_BOND_UNKNOWN)
-		WRITE_ONCE(nm->bond, bond);
-	return nm->bond;
+	if (bond == NUMAB_BOND_UNKNOWN || bond == nm->bond)
+		return nm->bond;
+
+	WRITE_ONCE(nm->bond, bond);
+	/* What was placed apart is to be placed together, and at once. */
+	nm->placed = jiffies - NUMAB_SETTLED;
+	numab_update_homes(nm);
+	return bond;
 }
 
 /* Is the group's placement due, or can its members go on as they are? */
 static bool numab_group_due(const struct numab_mm *nm, const struct numab_task *nt)
 {
-	if (nt->home == NUMA_NO_NODE || nt->claim_nid == NUMA_NO_NODE)
+	if (nt->home == NUMA_NO_NODE || READ_ONCE(nt->claim_nid) == NUMA_NO_NODE)
 		return true;
 	return time_after_eq(jiffies, nm->placed + NUMAB_SETTLED);
+}
+
+static bool numab_task_due(const struct numab_task *nt)
+{
+	if (nt->home == NUMA_NO_NODE || READ_ONCE(nt->claim_nid) == NUMA_NO_NODE)
+		return true;
+	return time_after_eq(jiffies, nt->settled + NUMAB_SETTLED);
 }
 
 static void numab_decide(struct numab_mm *nm, struct numab_task *nt)
@@ -608,11 +652,8 @@ static void numab_decide(struct numab_mm *nm, struct numab_task *nt)
 			numab_place_group(nm);
 		break;
 	case NUMAB_BOND_SINGLE:
-		if (nt->home == NUMA_NO_NODE || nt->claim_nid == NUMA_NO_NODE ||
-		    time_after_eq(jiffies, nt->settled + NUMAB_SETTLED)) {
-			nt->settled = jiffies;
+		if (numab_task_due(nt))
 			numab_place_task(nm, nt);
-		}
 		break;
 	case NUMAB_BOND_UNKNOWN:
 		if (++nt->undecided >= NUMAB_UNDECIDED_MAX)
@@ -642,12 +683,15 @@ void numab_end_window(struct numab_task *nt)
 	};
 	bool over = numab_window_over(&w);
 	int only = numab_only_node(p);
+	int home = READ_ONCE(nt->home);
+	bool pinned = only != NUMA_NO_NODE && only != home;
+	bool banned = home != NUMA_NO_NODE && !numab_may_run_on(p, home);
 
-	if (!over && only == nt->home)
+	if (!over && !pinned && !banned)
 		return;
 
 	spin_lock(&nm->lock);
-	nt->demand = numab_demand(READ_ONCE(p->se.avg.runnable_avg));
+	nt->demand = numab_task_demand(nt);
 	if (over) {
 		numab_fold(nm, nt);
 		numab_fold_sharing(nm, nt);
@@ -655,7 +699,7 @@ void numab_end_window(struct numab_task *nt)
 	}
 	if (only != NUMA_NO_NODE)
 		numab_pin(nm, nt, only);
-	else if (nt->home != NUMA_NO_NODE && !numab_may_run_on(p, nt->home))
+	else if (banned)
 		numab_place_task(nm, nt);
 	else if (over)
 		numab_decide(nm, nt);
@@ -681,18 +725,22 @@ static void numab_scan_input(struct numab_mm *nm, struct mm_struct *mm,
 	in->stride = nm->scan.stride;
 	in->resident = get_mm_rss(mm);
 	in->moved = nm->moved;
+	in->intent = nm->scan.intent;
 	in->undecided = list_empty(&nm->members);
 
 	list_for_each_entry(nt, &nm->members, member) {
 		u64 well_placed = READ_ONCE(nt->well_placed);
 		u64 misplaced = READ_ONCE(nt->misplaced);
+		u64 repaired = READ_ONCE(nt->repaired);
 		u64 failed = READ_ONCE(nt->failed);
 
 		in->local += well_placed - nt->planned_well_placed;
 		in->remote += misplaced - nt->planned_misplaced;
+		in->repaired += repaired - nt->planned_repaired;
 		in->failed += failed - nt->planned_failed;
 		nt->planned_well_placed = well_placed;
 		nt->planned_misplaced = misplaced;
+		nt->planned_repaired = repaired;
 		nt->planned_failed = failed;
 		if (nt->home == NUMA_NO_NODE && numab_ran_lately(nt))
 			in->undecided = true;

@@ -17,6 +17,7 @@
  * time (rq->numa_migrate_on).
  */
 #include <linux/jiffies.h>
+#include <linux/random.h>
 #include <linux/mmu_context.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/task.h>
@@ -89,15 +90,17 @@ static void numab_consider_swap(struct numab_target *target,
 
 static void numab_search(struct numab_target *target, struct task_struct *p, int nid)
 {
+	/* Begin elsewhere each time, or CPUs past the limit are never seen. */
+	unsigned int start = get_random_u32_below(nr_cpu_ids);
 	unsigned int cpu, looked = 0;
 
-	for_each_cpu_and(cpu, cpumask_of_node(nid), p->cpus_ptr) {
+	for_each_cpu_wrap(cpu, cpumask_of_node(nid), start) {
 		struct rq *rq = cpu_rq(cpu);
 		unsigned int queued = READ_ONCE(rq->nr_running);
 
 		if (looked++ == NUMAB_SEARCH_MAX)
 			return;
-		if (!cpu_active(cpu) || READ_ONCE(rq->numa_migrate_on) ||
+		if (!cpumask_test_cpu(cpu, p->cpus_ptr) || !cpu_active(cpu) || READ_ONCE(rq->numa_migrate_on) ||
 		    !housekeeping_cpu(cpu, HK_TYPE_DOMAIN))
 			continue;
 		if (available_idle_cpu(cpu)) {
@@ -147,7 +150,7 @@ static int numab_move_home(struct task_struct *p, int nid)
 		.idle_cpu	= -1,
 		.queue_cpu	= -1,
 		/* The move must leave the queue there no longer than this one. */
-		.queued		= READ_ONCE(task_rq(p)->nr_running) - 1,
+		.queued		= max(READ_ONCE(task_rq(p)->nr_running), 1U) - 1,
 	};
 	int ret = -EAGAIN;
 
@@ -181,11 +184,13 @@ void numab_go_home(struct numab_task *nt)
 	struct task_struct *p = nt->task;
 	int home = READ_ONCE(nt->home);
 
+	/* A new thread keeps its parent's preference until it has a home. */
+	if (home == NUMA_NO_NODE)
+		return;
 	if (p->numa_preferred_nid != home)
 		sched_setnuma(p, home);
 
-	if (home == NUMA_NO_NODE || home == task_node(p) ||
-	    p->sched_class != &fair_sched_class)
+	if (home == task_node(p) || p->sched_class != &fair_sched_class)
 		return;
 	if (time_before(jiffies, p->numa_migrate_retry))
 		return;

@@ -44,19 +44,22 @@
  * slices of their own see none. Half of the smallest honest value makes a
  * group, a quarter of it ends one. With 16 samples, a pair that shares all is
  * taken for strangers once in a hundred times, and asked again a window later.
+ * To end a group costs more than to found one late, and asks for a full window.
  */
 #define NUMAB_BOND_SAMPLES	16
+#define NUMAB_UNBOND_SAMPLES	64
 #define NUMAB_BOND_JOIN		4
 #define NUMAB_BOND_LEAVE	8
 
 /*
- * A learning pass marks some 2,048 base pages or 256 huge ones: enough for 64
- * samples in each of 32 threads. One page of 512 is the thinnest sample, one in
- * every page table. A first pass takes at most a quarter of the pages of any
- * address space that has more than four times the samples of a window.
+ * A learning pass marks some 512 base pages or 64 huge ones. There are four of
+ * them in a window, which makes 64 samples for each of 32 threads. One page of
+ * 512 is the thinnest sample, one in every page table. A first pass takes at
+ * most a quarter of the pages of any address space that has more than four
+ * times the samples of a window.
  */
-#define NUMAB_LEARN_PAGES	2048
-#define NUMAB_LEARN_HUGE	256
+#define NUMAB_LEARN_PAGES	512
+#define NUMAB_LEARN_HUGE	64
 #define NUMAB_STRIDE_MAX	512
 #define NUMAB_STRIDE_FIRST	4
 #define NUMAB_PAGES_PER_HUGE	512
@@ -183,8 +186,9 @@ static bool numab_fits(const struct numab_node *node, u32 demand, bool crowded)
 }
 
 /*
- * A subject is attached to the nodes that are its home, in proportion; one
- * without home to those it happens to run on.
+ * A subject is attached to the nodes that are its home; one without home to
+ * those it happens to run on. The price of leaving is reckoned from the node
+ * that most of the subject is at home on.
  */
 struct numab_bias {
 	bool has_home;
@@ -231,7 +235,7 @@ static struct numab_offer numab_make_offer(const struct numab_topology *topo,
 	};
 	int far;
 
-	if (bias->has_home && bias->home != n) {
+	if (bias->has_home && !node->home) {
 		far = topo->distance(bias->home, n) - NUMAB_DISTANCE_LOCAL;
 		offer.cost += NUMAB_SHARE_ONE / NUMAB_MARGIN_PART * far;
 	}
@@ -400,6 +404,8 @@ enum numab_bond numab_bond(const struct numab_sharing *s)
 		return NUMAB_BOND_UNKNOWN;
 	if (s->shared * part >= all)
 		return NUMAB_BOND_GROUP;
+	if (s->grouped && s->samples < NUMAB_UNBOND_SAMPLES)
+		return NUMAB_BOND_UNKNOWN;
 	return NUMAB_BOND_SINGLE;
 }
 
@@ -478,10 +484,18 @@ void numab_plan_scan(const struct numab_scan_input *in,
 		     struct numab_scan_plan *plan)
 {
 	u64 seen = in->local + in->remote;
+	u64 remote = in->remote;
+
+	/*
+	 * A sample that was found on a wrong node stands for others that are
+	 * there still. After a pass that marked them all, it stands for itself.
+	 */
+	if (in->intent == NUMAB_INTENT_PLACE)
+		remote -= min(remote, in->repaired);
 
 	if (in->undecided)
 		numab_plan_learn(in, plan);
-	else if (in->moved || (in->remote && in->remote * NUMAB_REMOTE_PART >= seen))
+	else if (in->moved || (remote && remote * NUMAB_REMOTE_PART >= seen))
 		numab_plan_place(in, plan);
 	else
 		numab_plan_watch(in, plan);
@@ -503,7 +517,8 @@ static enum numab_verdict numab_foreign_verdict(const struct numab_page *page)
  *
  * Tasks settle first, pages follow: nothing is copied for a task without home.
  * A page of threads that live together goes with the first of them that comes
- * by. Where threads live apart, the same one has to come twice in a row: the
+ * by, and so does one that nobody was seen at before if the threads have memory
+ * of their own as a rule. Else the same thread has to come twice in a row: the
  * chance that a stranger's access is taken for ownership falls with the square
  * of its share (the two-stage filter of AutoNUMA and the 2013 series).
  *
@@ -522,7 +537,7 @@ enum numab_verdict numab_page_verdict(const struct numab_page *page)
 	if (page->together)
 		return NUMAB_PAGE_MOVE;
 	if (!page->seen)
-		return NUMAB_PAGE_FIRST;
+		return page->apart ? NUMAB_PAGE_MOVE : NUMAB_PAGE_FIRST;
 	return page->same_task ? NUMAB_PAGE_MOVE : NUMAB_PAGE_OTHER;
 }
 

@@ -23,10 +23,12 @@
 #define NUMAB_SHARE_ONE		65536U
 
 /*
- * Demand is an average that hovers below or above whole tasks. An eighth of a
- * CPU too little is not a node too full.
+ * A node is full when its claims round to more tasks than it has CPUs. The half
+ * task of slack takes up what averages miss, and tasks that run now and then:
+ * counted to the unit, one that runs a tenth of the time would keep a task that
+ * runs always from the last CPU of the node and leave that CPU nine tenths idle.
  */
-#define NUMAB_ROOM_TOLERANCE	(NUMAB_UNIT / 8)
+#define NUMAB_ROOM_TOLERANCE	(NUMAB_UNIT / 2)
 
 /*
  * What a subject that has a home wants to gain by leaving it, as a part of what
@@ -139,6 +141,8 @@ enum numab_intent {
  * @stride: the density in use, a sample of one page of so many
  * @local: weight of faults since the last plan whose page was well placed
  * @remote: weight of faults since the last plan whose page was not
+ * @repaired: the part of @remote whose page was brought home by the fault
+ * @intent: what the pass since the last plan was for
  * @failed: pages that could not be migrated since the last plan
  * @undecided: true while any of the threads has no home
  * @moved: true if a thread got another home since the last plan
@@ -151,6 +155,8 @@ struct numab_scan_input {
 	unsigned int stride;
 	u64 local;
 	u64 remote;
+	u64 repaired;
+	enum numab_intent intent;
 	u64 failed;
 	bool undecided;
 	bool moved;
@@ -179,6 +185,8 @@ struct numab_scan_plan {
  * @at_group_home: true if @nid is one of the homes of the task's group
  * @together: true if all threads of the address space form a group or have the
  *	same home, so that no thread's memory belongs elsewhere
+ * @apart: true if the threads of the address space were seen to have memory of
+ *	their own
  * @foreign: true if other address spaces map the page as well
  * @seen: true if the page took a hint fault before
  * @same_task: true if it was this task that took it
@@ -189,6 +197,7 @@ struct numab_page {
 	int home;
 	bool at_group_home;
 	bool together;
+	bool apart;
 	bool foreign;
 	bool seen;
 	bool same_task;

@@ -180,5 +180,5 @@ def warnings_in(lines, source, ours):
         if name.startswith(str(source)):
             name = os.path.relpath(name, source)
         if name in ours and (ours[name] is None or int(match[2]) in ours[name]):
-            found.append(line)
+            found.append(line.replace(f"{source}/", ""))
     return found

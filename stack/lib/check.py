@@ -16,6 +16,7 @@ import series
 import tree
 from common import (BUILD, LINUX, ROOT, STACK, Failure, lock, need, plain_env, sha256)
 
+SPELLING = Path("/usr/lib/python3/dist-packages/codespell_lib/data/dictionary.txt")
 SPDX_FREE = re.compile(r"\.patch$|^patches/cover\.txt$")
 
 
@@ -24,9 +25,14 @@ class Context:
 
     def __init__(self):
         self.git = tree.Git(LINUX)
-        self.base = tree.ensure_base(self.git)
         self.steps, _ = series.load()
-        self._tip = self._mails = None
+        self._base = self._tip = self._mails = None
+
+    @property
+    def base(self):
+        """The base commit; made when a check asks for it."""
+        self._base = self._base or tree.ensure_base(self.git)
+        return self._base
 
     @property
     def tip(self):
@@ -46,11 +52,10 @@ class Context:
         return [n for n in names if n.endswith(suffixes)]
 
 
-def tool_lines(*cmd, cwd=None):
+def tool_lines(*cmd, cwd=None, stderr=subprocess.STDOUT):
     """Run a tool; its output lines if it fails, else none."""
     done = subprocess.run([str(c) for c in cmd], cwd=cwd, env=plain_env(), text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
-                          check=False)
+                          stdout=subprocess.PIPE, stderr=stderr, errors="replace", check=False)
     return (done.stdout.splitlines() or [f"exit status {done.returncode}"]) \
         if done.returncode else []
 
@@ -88,17 +93,31 @@ def check_mail(context):
     return ["git am of build/mail gives another tree than the stack"]
 
 
+def allowed_types():
+    """stack/checkpatch.allow as (type, path prefix) pairs."""
+    lines = (STACK / "checkpatch.allow").read_text().splitlines()
+    return [tuple(line.split()[:2]) for line in lines if line.strip() and line[0] != "#"]
+
+
+def is_allowed(line, allowed):
+    """Whether a line of checkpatch's report is on the allow list."""
+    match = re.match(r"(\S*?):\d*:? ?(?:ERROR|WARNING|CHECK):(\w+):", line)
+    return bool(match) and any(match[2] == kind and (prefix == "*" or match[1].startswith(prefix))
+                               for kind, prefix in allowed)
+
+
 def check_checkpatch(context):
     """checkpatch.pl --strict has nothing to say on any mail."""
     need("perl")
-    allowed = [line.split()[0] for line in (STACK / "checkpatch.allow").read_text().splitlines()
-               if line and not line.startswith("#")]
-    script = base.BASE_TREE / "scripts/checkpatch.pl"
-    problems = []
+    command = ["perl", base.BASE_TREE / "scripts/checkpatch.pl", "--strict", "--terse",
+               "--show-types", "--showfile", "--no-summary", "--root", base.BASE_TREE]
+    if SPELLING.is_file():
+        command += ["--codespell", "--codespellfile", SPELLING]
+    problems, allowed = [], allowed_types()
     for path in context.mails[1:]:
-        problems += tool_lines("perl", script, "--strict", "--terse", "--show-types",
-                               "--no-summary", "--codespell", "--root", base.BASE_TREE,
-                               "--ignore", ",".join(allowed), path)
+        lines = tool_lines(*command, path, stderr=subprocess.DEVNULL)
+        problems += [path.name + line if line.startswith(":") else line
+                     for line in lines if not is_allowed(line, allowed)]
     return problems
 
 
@@ -169,14 +188,16 @@ def check_sparse(context):
     return build.warnings_in(lines, LINUX, mail.touches(context.git, context.tip))
 
 
-def check_userspace(_context):
+def check_userspace(context):
     """The policy's tests in userspace pass."""
     directory = ROOT / "tools/testing/numab"
     if not (directory / "Makefile").is_file():
         return []
+    assert context.base, "they include headers of the base"
     out = BUILD / "userspace"
     out.mkdir(parents=True, exist_ok=True)
-    return tool_lines("make", "-C", directory, f"OUTPUT={out}", "run")[-20:]
+    return tool_lines("make", "-C", directory, f"KERNEL={base.BASE_TREE}", f"OUTPUT={out}",
+                      "run")[-20:]
 
 
 def check_tools(_context):

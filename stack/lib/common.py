@@ -67,7 +67,9 @@ def need(*tools):
 def plain_env(**extra):
     """The environment without what would change how git or make behave."""
     drop = ("GIT_", "MAKE", "KBUILD_", "MFLAGS")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(drop)}
+    other = {"ARCH", "CROSS_COMPILE", "LLVM", "KCFLAGS", "LOCALVERSION", "OUTPUT", "O", "W", "C",
+             "V", "TARGETS"}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(drop) and k not in other}
     env.update(LC_ALL="C", **extra)
     return env
 

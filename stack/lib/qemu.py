@@ -96,12 +96,45 @@ def distances(machine):
     return table
 
 
-def smp_argument(machine):
-    """The -smp value: one socket per node with CPUs, if the CPUs divide evenly."""
+def sockets_and_cores(machine):
+    """One socket per node with CPUs, if the CPUs divide evenly, else one per CPU."""
     sockets = len(machine.cpu_nodes())
-    if machine.cpus % sockets:
-        return f"{machine.cpus},sockets={machine.cpus},cores=1,threads=1"
-    return f"{machine.cpus},sockets={sockets},cores={machine.cpus // sockets},threads=1"
+    return (machine.cpus, 1) if machine.cpus % sockets else (sockets, machine.cpus // sockets)
+
+
+def has_twins(machine):
+    """Do the CPUs run in turn, so that each needs a twin?
+
+    With -icount QEMU runs the CPUs in turn, each until the next timer is due. When one has used
+    its turn up, its successor finds that the time for the timer has come and gets no turn at all.
+    If all others only wait for that successor (spinning ends a turn at once), the same CPU is
+    passed over every time, and the guest stands still for seconds. A CPU that is never started,
+    placed behind each real one, takes the empty turn.
+    """
+    return machine.accel == "tcg" and machine.cpus > 1
+
+
+def cpu_arguments(machine, counts):
+    """The -smp option, the twins behind the CPUs, and which node each CPU belongs to."""
+    sockets, cores = sockets_and_cores(machine)
+    places = [(n // cores, n % cores) for n in range(machine.cpus)]
+    nodes = [node for node in sorted(counts) for _ in range(counts[node])]
+    model, args = "max-x86_64-cpu", []
+    if not has_twins(machine):
+        args += ["-smp", f"{machine.cpus},sockets={sockets},cores={cores},threads=1"]
+    else:
+        args += ["-smp", f"1,maxcpus={2 * machine.cpus},sockets={2 * sockets},cores={cores},"
+                 "threads=1"]
+    for (socket, core), node in zip(places, nodes):
+        args += ["-numa", f"cpu,node-id={node},socket-id={socket},core-id={core}"]
+        if not has_twins(machine):
+            continue
+        twin = socket + sockets
+        args += ["-numa", f"cpu,node-id={node},socket-id={twin},core-id={core}"]
+        if (socket, core) != (0, 0):
+            args += ["-device", f"{model},socket-id={socket},core-id={core},thread-id=0"]
+        args += ["-device", f"{model},socket-id={twin},core-id={core},thread-id=0"]
+    return args
 
 
 def numa_arguments(machine):
@@ -113,16 +146,14 @@ def numa_arguments(machine):
         raise UsageError(f"--memoryless or --cpuless names a node that is not in 0..{machine.nodes - 1}")
     sizes = dict(zip(mem_nodes, shares(mebibytes(machine.mem), len(mem_nodes))))
     counts = dict(zip(cpu_nodes, shares(machine.cpus, len(cpu_nodes))))
-    args, first = ["-m", f"{mebibytes(machine.mem)}M", "-smp", smp_argument(machine)], 0
+    args = ["-m", f"{mebibytes(machine.mem)}M"]
     for node in range(machine.nodes):
         text = f"node,nodeid={node}"
-        if node in counts:
-            text += f",cpus={first}-{first + counts[node] - 1}"
-            first += counts[node]
         if node in sizes:
             args += ["-object", f"memory-backend-ram,id=m{node},size={sizes[node]}M"]
             text += f",memdev=m{node}"
         args += ["-numa", text]
+    args += cpu_arguments(machine, counts)
     for (a, b), value in sorted(distances(machine).items()):
         args += ["-numa", f"dist,src={a},dst={b},val={value}"]
     return args
@@ -146,9 +177,9 @@ def accel_arguments(machine):
             "-rtc", "base=2026-01-01,clock=vm", *cpu]
 
 
-def kernel_arguments(extra):
-    """The kernel's command line."""
-    return ("console=ttyS0 loglevel=6 panic=-1 oops=panic skew_tick=1 "
+def kernel_arguments(machine, extra):
+    """The kernel's command line; twins are beyond its number of CPUs."""
+    return (f"console=ttyS0 loglevel=6 panic=-1 oops=panic skew_tick=1 nr_cpus={machine.cpus} "
             f"rdinit=/init {extra}").strip()
 
 
@@ -169,7 +200,7 @@ def command_line(machine, kernel, initrd, append):
     return ["qemu-system-x86_64", *accel_arguments(machine), *numa_arguments(machine),
             "-net", "none", "-display", "none", "-monitor", "none", "-no-reboot",
             "-kernel", str(kernel), "-initrd", str(initrd),
-            "-append", kernel_arguments(append), *machine.qemu]
+            "-append", kernel_arguments(machine, append), *machine.qemu]
 
 
 RUNNING = set()

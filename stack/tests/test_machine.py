@@ -25,14 +25,28 @@ class Options(unittest.TestCase):
     def test_equal_shares(self):
         """CPUs and memory are spread over the nodes."""
         text = self.numa(nodes=2, cpus=4, mem="2G")
-        self.assertIn("-numa node,nodeid=1,cpus=2-3,memdev=m1", text)
+        self.assertIn("-numa node,nodeid=1,memdev=m1", text)
+        self.assertIn("-numa cpu,node-id=1,socket-id=1,core-id=1", text)
         self.assertIn("memory-backend-ram,id=m0,size=1024M", text)
+
+    def test_twins(self):
+        """Where the CPUs run in turn, one that is never started follows each."""
+        text = self.numa(nodes=2, cpus=4, mem="2G")
+        self.assertIn("-smp 1,maxcpus=8,sockets=4,cores=2,threads=1", text)
+        devices = [word.split(",")[1:3] for word in text.split() if word.startswith("max-x86")]
+        self.assertEqual(devices, [[f"socket-id={s}", f"core-id={c}"] for s, c in
+                                   ((2, 0), (0, 1), (2, 1), (1, 0), (3, 0), (1, 1), (3, 1))])
+        text = self.numa(nodes=2, cpus=4, mem="2G", accel="mttcg")
+        self.assertIn("-smp 4,sockets=2,cores=2,threads=1", text)
+        self.assertNotIn("-device", text)
 
     def test_memoryless_and_cpuless(self):
         """A node without memory has CPUs only, one without CPUs memory only."""
         text = self.numa(nodes=3, cpus=2, mem="2G", memoryless=[1], cpuless=[2])
-        self.assertIn("-numa node,nodeid=1,cpus=1-1 ", text)
+        self.assertIn("-numa node,nodeid=1 ", text)
+        self.assertIn("-numa cpu,node-id=1,socket-id=1", text)
         self.assertIn("-numa node,nodeid=2,memdev=m2", text)
+        self.assertNotIn("cpu,node-id=2", text)
 
     def test_distances(self):
         """A distance holds both ways; the others are 20."""

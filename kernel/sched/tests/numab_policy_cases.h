@@ -10,6 +10,7 @@
 #define _KERNEL_SCHED_TESTS_NUMAB_POLICY_CASES_H
 
 #include <kunit/test.h>
+#include <linux/limits.h>
 #include <linux/numa.h>
 #include <linux/types.h>
 
@@ -19,12 +20,6 @@
 
 /* So many runnable tasks, or CPUs. */
 #define NUMAB_CASE_CPUS(n)	((n) * NUMAB_UNIT)
-
-/* What may be missing on a node that still counts as having room. */
-#define NUMAB_CASE_TOLERANCE	(NUMAB_UNIT / 8)
-
-/* How much dearer the node may be that a subject is attached to. */
-#define NUMAB_CASE_MARGIN	(NUMAB_SHARE_ONE / 8 * 10)
 
 /* Each node is a step from each other one. */
 static int numab_case_mesh(int from, int to)
@@ -178,6 +173,18 @@ static const struct numab_fair_case numab_fair_cases[] = {
 		.total = NUMAB_CASE_CPUS(8),
 		.want = NUMAB_CASE_CPUS(4) + 1,
 	}, {
+		.name = "a little more work than CPUs",
+		.capacity = NUMAB_CASE_CPUS(1),
+		.demand = NUMAB_CASE_CPUS(8) + NUMAB_ROOM_TOLERANCE,
+		.total = NUMAB_CASE_CPUS(8),
+		.want = NUMAB_CASE_CPUS(1),
+	}, {
+		.name = "more than a little more",
+		.capacity = NUMAB_CASE_CPUS(1),
+		.demand = NUMAB_CASE_CPUS(8) + NUMAB_ROOM_TOLERANCE + 1,
+		.total = NUMAB_CASE_CPUS(8),
+		.want = NUMAB_CASE_CPUS(2),
+	}, {
 		.name = "9 tasks on 8 CPUs",
 		.capacity = NUMAB_CASE_CPUS(4),
 		.demand = NUMAB_CASE_CPUS(9),
@@ -219,6 +226,12 @@ static const struct numab_fair_case numab_fair_cases[] = {
 		.demand = NUMAB_CASE_CPUS(4194304ULL),
 		.total = NUMAB_CASE_CPUS(8192),
 		.want = NUMAB_CASE_CPUS(65536),
+	}, {
+		.name = "more than 32 bits hold",
+		.capacity = NUMAB_CASE_CPUS(8),
+		.demand = 1ULL << 32,
+		.total = NUMAB_CASE_CPUS(8),
+		.want = U32_MAX,
 	},
 };
 
@@ -298,23 +311,23 @@ static const struct numab_place_case numab_pick_cases[] = {
 		},
 		.nid = 0,
 	}, {
-		.name = "an eighth of a CPU may be missing",
+		.name = "a little room may be missing",
 		.distance = numab_case_mesh,
 		.demand = NUMAB_UNIT,
 		.node = {
 			NUMAB_CASE_NODE(2, 1),
 			NUMAB_CASE_NODE(2, 9, .claimed = NUMAB_UNIT +
-					NUMAB_CASE_TOLERANCE),
+					NUMAB_ROOM_TOLERANCE),
 		},
 		.nid = 1,
 	}, {
-		.name = "more than an eighth may not",
+		.name = "more than a little may not",
 		.distance = numab_case_mesh,
 		.demand = NUMAB_UNIT,
 		.node = {
 			NUMAB_CASE_NODE(2, 1),
 			NUMAB_CASE_NODE(2, 9, .claimed = NUMAB_UNIT +
-					NUMAB_CASE_TOLERANCE + 1),
+					NUMAB_ROOM_TOLERANCE + 1),
 		},
 		.nid = 0,
 	}, {
@@ -368,8 +381,8 @@ static const struct numab_place_case numab_pick_cases[] = {
 		.distance = numab_case_mesh,
 		.demand = NUMAB_UNIT,
 		.node = {
-			NUMAB_CASE_NODE(2, 9),
-			NUMAB_CASE_NODE(2, 7, .home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 10),
+			NUMAB_CASE_NODE(2, 6, .home = NUMAB_UNIT),
 		},
 		.nid = 1,
 	}, {
@@ -377,10 +390,48 @@ static const struct numab_place_case numab_pick_cases[] = {
 		.distance = numab_case_mesh,
 		.demand = NUMAB_UNIT,
 		.node = {
-			NUMAB_CASE_NODE(2, 9001),
-			NUMAB_CASE_NODE(2, 6999, .home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 10001),
+			NUMAB_CASE_NODE(2, 5999, .home = NUMAB_UNIT),
 		},
 		.nid = 0,
+	}, {
+		.name = "two steps: a gain as small as twice the margin",
+		.distance = numab_case_ring,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 10),
+			NUMAB_CASE_NODE(0, 0),
+			NUMAB_CASE_NODE(2, 6, .home = NUMAB_UNIT),
+		},
+		.nid = 2,
+	}, {
+		.name = "two steps: a gain above twice the margin",
+		.distance = numab_case_ring,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 10001),
+			NUMAB_CASE_NODE(0, 0),
+			NUMAB_CASE_NODE(2, 5999, .home = NUMAB_UNIT),
+		},
+		.nid = 0,
+	}, {
+		.name = "the margin is of the way from home: too small a gain",
+		.distance = numab_case_skew,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 7),
+		},
+		.nid = 0,
+	}, {
+		.name = "the margin is of the way from home: a larger gain",
+		.distance = numab_case_skew,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 8999, .home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 7001),
+		},
+		.nid = 1,
 	}, {
 		.name = "home goes for a large gain",
 		.distance = numab_case_mesh,
@@ -391,30 +442,39 @@ static const struct numab_place_case numab_pick_cases[] = {
 		},
 		.nid = 1,
 	}, {
-		.name = "nodes next door are not worth the move",
+		.name = "all memory next door is worth the move",
 		.distance = numab_case_near,
 		.demand = NUMAB_UNIT,
 		.node = {
 			NUMAB_CASE_NODE(2, 9),
 			NUMAB_CASE_NODE(2, 0, .home = NUMAB_UNIT),
 		},
-		.nid = 1,
+		.nid = 0,
 	}, {
-		.name = "without a home it stays where it runs",
-		.distance = numab_case_mesh,
+		.name = "a little more memory next door is not",
+		.distance = numab_case_near,
 		.demand = NUMAB_UNIT,
 		.node = {
-			NUMAB_CASE_NODE(2, 52),
-			NUMAB_CASE_NODE(2, 48, .here = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 10),
+			NUMAB_CASE_NODE(2, 6, .home = NUMAB_UNIT),
 		},
 		.nid = 1,
 	}, {
-		.name = "but not for a large gain",
+		.name = "without a home it stays where it runs if that is equal",
 		.distance = numab_case_mesh,
 		.demand = NUMAB_UNIT,
 		.node = {
-			NUMAB_CASE_NODE(2, 80),
-			NUMAB_CASE_NODE(2, 20, .here = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 50),
+			NUMAB_CASE_NODE(2, 50, .here = NUMAB_UNIT),
+		},
+		.nid = 1,
+	}, {
+		.name = "but not for the smallest gain",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 51),
+			NUMAB_CASE_NODE(2, 49, .here = NUMAB_UNIT),
 		},
 		.nid = 0,
 	}, {
@@ -426,6 +486,17 @@ static const struct numab_place_case numab_pick_cases[] = {
 			NUMAB_CASE_NODE(2, 50, .home = NUMAB_UNIT),
 		},
 		.nid = 1,
+	}, {
+		.name = "nor does it where home is full",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .home = NUMAB_UNIT,
+					.claimed = NUMAB_CASE_CPUS(2)),
+			NUMAB_CASE_NODE(2, 5, .here = NUMAB_UNIT),
+			NUMAB_CASE_NODE(4, 5),
+		},
+		.nid = 2,
 	}, {
 		.name = "no samples, a home",
 		.distance = numab_case_mesh,
@@ -455,14 +526,25 @@ static const struct numab_place_case numab_pick_cases[] = {
 		},
 		.nid = 1,
 	}, {
-		.name = "attachment comes before room",
-		.distance = numab_case_near,
+		.name = "the price of leaving is that of the strongest home",
+		.distance = numab_case_mesh,
 		.demand = NUMAB_UNIT,
 		.node = {
-			NUMAB_CASE_NODE(2, 5, .home = NUMAB_UNIT),
-			NUMAB_CASE_NODE(8, 5, .home = 1),
+			NUMAB_CASE_NODE(2, 10, .home = 1),
+			NUMAB_CASE_NODE(2, 6, .home = NUMAB_UNIT),
 		},
-		.nid = 0,
+		.nid = 1,
+	}, {
+		.name = "attachment comes before room",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 5, .home = NUMAB_UNIT,
+					.claimed = NUMAB_CASE_CPUS(2)),
+			NUMAB_CASE_NODE(8, 5),
+			NUMAB_CASE_NODE(2, 5, .home = 1),
+		},
+		.nid = 2,
 	}, {
 		.name = "room breaks a tie",
 		.distance = numab_case_mesh,
@@ -502,6 +584,140 @@ static const struct numab_place_case numab_pick_cases[] = {
 		.node = {
 			NUMAB_CASE_NODE(1, 5, .claimed = NUMAB_CASE_CPUS(1)),
 			NUMAB_CASE_NODE(1, 5, .claimed = NUMAB_CASE_CPUS(3)),
+		},
+		.nid = NUMA_NO_NODE,
+	}, {
+		.name = "a light task finds none on a node that has too much",
+		.distance = numab_case_mesh,
+		.demand = 100,
+		.node = {
+			NUMAB_CASE_NODE(1, 9, .claimed = NUMAB_CASE_CPUS(4)),
+			NUMAB_CASE_NODE(1, 0),
+		},
+		.nid = 1,
+	}, {
+		.name = "a light task may be what is too much",
+		.distance = numab_case_mesh,
+		.demand = 100,
+		.node = {
+			NUMAB_CASE_NODE(1, 9, .claimed = NUMAB_CASE_CPUS(1)),
+			NUMAB_CASE_NODE(1, 0),
+		},
+		.nid = 0,
+	}, {
+		.name = "the largest claims",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(1, 9, .claimed = U32_MAX),
+			NUMAB_CASE_NODE(1, 0),
+		},
+		.nid = 1,
+	}, {
+		.name = "the largest fair part",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(1, 1, .claimed = NUMAB_CASE_CPUS(9),
+					.fair = NUMAB_CASE_CPUS(10)),
+			NUMAB_CASE_NODE(1, 9, .claimed = NUMAB_CASE_CPUS(9),
+					.fair = U32_MAX),
+		},
+		.nid = 1,
+	}, {
+		.name = "no room, but a fair part",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 1, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 9, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(3)),
+		},
+		.nid = 1,
+	}, {
+		.name = "room comes before a fair part",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 0, .claimed = NUMAB_CASE_CPUS(1),
+					.fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 9, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(3)),
+		},
+		.nid = 0,
+	}, {
+		.name = "home is left for room, whatever its fair part",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(3),
+					.home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 0, .claimed = NUMAB_CASE_CPUS(1),
+					.fair = NUMAB_CASE_CPUS(3)),
+		},
+		.nid = 1,
+	}, {
+		.name = "a fair part that others have taken",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .claimed = NUMAB_CASE_CPUS(3),
+					.fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 1, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(3)),
+		},
+		.nid = 1,
+	}, {
+		.name = "a little of a fair part may be missing",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(1, 9, .fair = NUMAB_CASE_CPUS(2),
+					.claimed = NUMAB_UNIT +
+					NUMAB_ROOM_TOLERANCE),
+		},
+		.nid = 0,
+	}, {
+		.name = "more than a little of it may not",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(1, 9, .fair = NUMAB_CASE_CPUS(2),
+					.claimed = NUMAB_UNIT +
+					NUMAB_ROOM_TOLERANCE + 1),
+		},
+		.nid = NUMA_NO_NODE,
+	}, {
+		.name = "in a crowd, too, home stays for a small gain",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 10, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 6, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(3),
+					.home = NUMAB_UNIT),
+		},
+		.nid = 1,
+	}, {
+		.name = "in a crowd, too, room breaks a tie",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 5, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 5, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(4)),
+		},
+		.nid = 1,
+	}, {
+		.name = "a fair part of no CPUs is none",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(0, 9, .fair = NUMAB_CASE_CPUS(3)),
 		},
 		.nid = NUMA_NO_NODE,
 	}, {
@@ -655,39 +871,39 @@ static const struct numab_place_case numab_spread_cases[] = {
 		.granted = NUMAB_CASE_CPUS(4),
 		.grant = { 0, NUMAB_CASE_CPUS(1), NUMAB_CASE_CPUS(3) },
 	}, {
-		.name = "an eighth of a CPU may be missing in the end",
+		.name = "a little room may be missing in the end",
 		.distance = numab_case_mesh,
-		.demand = NUMAB_CASE_CPUS(4) + NUMAB_CASE_TOLERANCE,
+		.demand = NUMAB_CASE_CPUS(4) + NUMAB_ROOM_TOLERANCE,
 		.node = {
 			NUMAB_CASE_NODE(2, 9),
 			NUMAB_CASE_NODE(2, 8),
 			NUMAB_CASE_NODE(1, 7),
 		},
-		.granted = NUMAB_CASE_CPUS(4) + NUMAB_CASE_TOLERANCE,
+		.granted = NUMAB_CASE_CPUS(4) + NUMAB_ROOM_TOLERANCE,
 		.grant = {
 			NUMAB_CASE_CPUS(2),
-			NUMAB_CASE_CPUS(2) + NUMAB_CASE_TOLERANCE, 0,
+			NUMAB_CASE_CPUS(2) + NUMAB_ROOM_TOLERANCE, 0,
 		},
 	}, {
-		.name = "more than an eighth takes another node",
+		.name = "more than a little takes another node",
 		.distance = numab_case_mesh,
-		.demand = NUMAB_CASE_CPUS(4) + NUMAB_CASE_TOLERANCE + 1,
+		.demand = NUMAB_CASE_CPUS(4) + NUMAB_ROOM_TOLERANCE + 1,
 		.node = {
 			NUMAB_CASE_NODE(2, 9),
 			NUMAB_CASE_NODE(2, 8),
 			NUMAB_CASE_NODE(1, 7),
 		},
-		.granted = NUMAB_CASE_CPUS(4) + NUMAB_CASE_TOLERANCE + 1,
+		.granted = NUMAB_CASE_CPUS(4) + NUMAB_ROOM_TOLERANCE + 1,
 		.grant = {
 			NUMAB_CASE_CPUS(2), NUMAB_CASE_CPUS(2),
-			NUMAB_CASE_TOLERANCE + 1,
+			NUMAB_ROOM_TOLERANCE + 1,
 		},
 	}, {
-		.name = "homes break a tie of room",
+		.name = "homes break a tie",
 		.distance = numab_case_mesh,
 		.demand = NUMAB_CASE_CPUS(3),
 		.node = {
-			NUMAB_CASE_NODE(2, 6),
+			NUMAB_CASE_NODE(2, 5),
 			NUMAB_CASE_NODE(2, 5),
 			NUMAB_CASE_NODE(2, 5, .home = NUMAB_CASE_CPUS(1)),
 			NUMAB_CASE_NODE(2, 5, .home = NUMAB_CASE_CPUS(2)),
@@ -699,7 +915,7 @@ static const struct numab_place_case numab_spread_cases[] = {
 		.distance = numab_case_mesh,
 		.demand = NUMAB_CASE_CPUS(3),
 		.node = {
-			NUMAB_CASE_NODE(2, 6),
+			NUMAB_CASE_NODE(2, 5),
 			NUMAB_CASE_NODE(2, 5, .home = NUMAB_CASE_CPUS(2)),
 			NUMAB_CASE_NODE(2, 5, .home = NUMAB_CASE_CPUS(1)),
 			NUMAB_CASE_NODE(2, 5),
@@ -711,7 +927,7 @@ static const struct numab_place_case numab_spread_cases[] = {
 		.distance = numab_case_mesh,
 		.demand = NUMAB_CASE_CPUS(3),
 		.node = {
-			NUMAB_CASE_NODE(2, 6),
+			NUMAB_CASE_NODE(2, 5),
 			NUMAB_CASE_NODE(2, 5, .here = NUMAB_CASE_CPUS(1)),
 			NUMAB_CASE_NODE(2, 5),
 			NUMAB_CASE_NODE(2, 5, .here = NUMAB_CASE_CPUS(2)),
@@ -729,6 +945,115 @@ static const struct numab_place_case numab_spread_cases[] = {
 		},
 		.granted = NUMAB_CASE_CPUS(3),
 		.grant = { NUMAB_CASE_CPUS(1), 0, NUMAB_CASE_CPUS(2) },
+	}, {
+		.name = "a breath more of room is no reason to leave home",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(3),
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .home = NUMAB_CASE_CPUS(2),
+					.claimed = 1),
+			NUMAB_CASE_NODE(2, 9, .home = NUMAB_CASE_CPUS(1),
+					.claimed = 1),
+			NUMAB_CASE_NODE(2, 0),
+		},
+		.granted = NUMAB_CASE_CPUS(3),
+		.grant = { NUMAB_CASE_CPUS(2) - 1, NUMAB_CASE_CPUS(1) + 1 },
+	}, {
+		.name = "memory decides between as many whole tasks",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(3),
+		.node = {
+			NUMAB_CASE_NODE(3, 0, .claimed = NUMAB_ROOM_TOLERANCE + 1),
+			NUMAB_CASE_NODE(2, 8),
+			NUMAB_CASE_NODE(2, 9),
+		},
+		.granted = NUMAB_CASE_CPUS(3),
+		.grant = { 0, NUMAB_CASE_CPUS(1), NUMAB_CASE_CPUS(2) },
+	}, {
+		.name = "home is worth more than a little memory",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(4),
+		.node = {
+			NUMAB_CASE_NODE(3, 9),
+			NUMAB_CASE_NODE(3, 8, .home = NUMAB_CASE_CPUS(3)),
+		},
+		.granted = NUMAB_CASE_CPUS(4),
+		.grant = { NUMAB_CASE_CPUS(1), NUMAB_CASE_CPUS(3) },
+	}, {
+		.name = "room breaks a tie of the rest",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(4),
+		.node = {
+			NUMAB_CASE_NODE(2, 0, .claimed = NUMAB_CASE_CPUS(1)),
+			NUMAB_CASE_NODE(3, 0),
+			NUMAB_CASE_NODE(2, 0),
+		},
+		.granted = NUMAB_CASE_CPUS(4),
+		.grant = { 0, NUMAB_CASE_CPUS(3), NUMAB_CASE_CPUS(1) },
+	}, {
+		.name = "one more than there are CPUs: all are used first",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(9),
+		.node = {
+			NUMAB_CASE_NODE(2, 8, .fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 0, .fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 9, .fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 7, .fair = NUMAB_CASE_CPUS(3)),
+		},
+		.granted = NUMAB_CASE_CPUS(9),
+		.grant = {
+			NUMAB_CASE_CPUS(2), NUMAB_CASE_CPUS(2),
+			NUMAB_CASE_CPUS(3), NUMAB_CASE_CPUS(2),
+		},
+	}, {
+		.name = "two more: what was granted counts",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(10),
+		.node = {
+			NUMAB_CASE_NODE(2, 8, .fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 0, .fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 9, .fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 7, .fair = NUMAB_CASE_CPUS(3)),
+		},
+		.granted = NUMAB_CASE_CPUS(10),
+		.grant = {
+			NUMAB_CASE_CPUS(3), NUMAB_CASE_CPUS(2),
+			NUMAB_CASE_CPUS(3), NUMAB_CASE_CPUS(2),
+		},
+	}, {
+		.name = "two nodes with room are better than one in a crowd",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(3),
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 0, .fair = NUMAB_CASE_CPUS(3)),
+		},
+		.granted = NUMAB_CASE_CPUS(3),
+		.grant = { NUMAB_CASE_CPUS(2), NUMAB_CASE_CPUS(1) },
+	}, {
+		.name = "nothing but fair parts",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(2),
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .claimed = NUMAB_CASE_CPUS(3),
+					.fair = NUMAB_CASE_CPUS(4)),
+			NUMAB_CASE_NODE(2, 0, .claimed = NUMAB_CASE_CPUS(2),
+					.fair = NUMAB_CASE_CPUS(4)),
+		},
+		.granted = NUMAB_CASE_CPUS(2),
+		.grant = { 0, NUMAB_CASE_CPUS(2) },
+	}, {
+		.name = "fair parts are not enough",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(9),
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(2, 0, .claimed = NUMAB_CASE_CPUS(1),
+					.fair = NUMAB_CASE_CPUS(3)),
+			NUMAB_CASE_NODE(0, 0, .fair = NUMAB_CASE_CPUS(3)),
+		},
+		.granted = NUMAB_CASE_CPUS(5),
+		.grant = { NUMAB_CASE_CPUS(3), NUMAB_CASE_CPUS(2) },
 	}, {
 		.name = "no samples, no homes: the lowest numbers",
 		.distance = numab_case_mesh,
@@ -762,8 +1087,11 @@ static const struct numab_window_case numab_window_cases[] = {
 	{ "samples and a pass, but too soon", { 999, 6400, 7 }, false },
 	{ "time, but a sample is missing", { 1000, 63, 0 }, false },
 	{ "time and samples", { 1000, 64, 0 }, true },
-	{ "time, and all there is to see", { 1000, 3, 1 }, true },
-	{ "time and nothing else", { 3600000, 0, 0 }, false },
+	{ "a pass, but a few samples are missing", { 1000, 15, 1 }, false },
+	{ "time, and all there is to see", { 1000, 16, 1 }, true },
+	{ "as much, but there is more to see", { 1000, 16, 0 }, false },
+	{ "passes that saw nothing", { 2999, 0, 5 }, false },
+	{ "not waited for any longer", { 3000, 0, 0 }, true },
 	{ "the longest window", { UINT_MAX, UINT_MAX, UINT_MAX }, true },
 };
 
@@ -840,6 +1168,18 @@ static const struct numab_bond_case numab_bond_cases[] = {
 		"less than an eighth ends it",
 		NUMAB_CASE_SHARING(1249, 8751, 100, 2, true), NUMAB_BOND_SINGLE,
 	}, {
+		"small weights, a quarter shared",
+		NUMAB_CASE_SHARING(1, 3, 16, 2, false), NUMAB_BOND_GROUP,
+	}, {
+		"small weights, less than a quarter",
+		NUMAB_CASE_SHARING(1, 4, 16, 2, false), NUMAB_BOND_SINGLE,
+	}, {
+		"small weights, less than an eighth",
+		NUMAB_CASE_SHARING(1, 8, 16, 2, true), NUMAB_BOND_SINGLE,
+	}, {
+		"small weights, nothing shared",
+		NUMAB_CASE_SHARING(0, 3, 16, 2, false), NUMAB_BOND_SINGLE,
+	}, {
 		"large weights, a quarter shared",
 		NUMAB_CASE_SHARING(1ULL << 58, 3ULL << 58, 64, 2, false),
 		NUMAB_BOND_GROUP,
@@ -894,16 +1234,28 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		NUMAB_CASE_PLAN(LEARN, 4, 1, 250),
 	}, {
 		"learn: still a quarter",
-		NUMAB_CASE_SCAN(1000, 8192, 1, .undecided = true),
+		NUMAB_CASE_SCAN(1000, 2559, 1, .undecided = true),
 		NUMAB_CASE_PLAN(LEARN, 4, 1, 250),
 	}, {
-		"learn: 2048 pages of a large one",
-		NUMAB_CASE_SCAN(1000, 16384, 1, .undecided = true),
+		"learn: 512 pages of a large one",
+		NUMAB_CASE_SCAN(1000, 4096, 1, .undecided = true),
 		NUMAB_CASE_PLAN(LEARN, 8, 1, 250),
+	}, {
+		"learn: all of a few huge pages",
+		NUMAB_CASE_SCAN(1000, 127 * 512UL, 1, .undecided = true),
+		NUMAB_CASE_PLAN(LEARN, 127, 1, 250),
+	}, {
+		"learn: 64 huge pages of more",
+		NUMAB_CASE_SCAN(1000, 128 * 512UL, 1, .undecided = true),
+		NUMAB_CASE_PLAN(LEARN, 128, 2, 250),
+	}, {
+		"learn: a quarter of the huge pages at most",
+		NUMAB_CASE_SCAN(1000, 257 * 512UL, 1, .undecided = true),
+		NUMAB_CASE_PLAN(LEARN, 257, 4, 250),
 	}, {
 		"learn: one page in every page table",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .undecided = true),
-		NUMAB_CASE_PLAN(LEARN, 512, 8, 250),
+		NUMAB_CASE_PLAN(LEARN, 512, 32, 250),
 	}, {
 		"learn: never thinner than that",
 		NUMAB_CASE_SCAN(1000, 1UL << 30, 1, .undecided = true),
@@ -925,7 +1277,7 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		"place: a thread moved",
 		NUMAB_CASE_SCAN(2000, 1UL << 20, 64, .moved = true,
 				.local = 64),
-		NUMAB_CASE_PLAN(PLACE, 512, 8, 1000),
+		NUMAB_CASE_PLAN(PLACE, 512, 32, 1000),
 	}, {
 		"place: all of a small address space is a sample",
 		NUMAB_CASE_SCAN(2000, 100, 1, .moved = true, .local = 64),
@@ -937,37 +1289,49 @@ static const struct numab_scan_case numab_scan_cases[] = {
 	}, {
 		"place: four faults of 64 are remote",
 		NUMAB_CASE_SCAN(2000, 1UL << 20, 64, .local = 60, .remote = 4),
-		NUMAB_CASE_PLAN(PLACE, 512, 8, 1000),
+		NUMAB_CASE_PLAN(PLACE, 512, 32, 1000),
+	}, {
+		"place: a sixteenth of little is remote",
+		NUMAB_CASE_SCAN(2000, 256, 1, .local = 15, .remote = 1),
+		NUMAB_CASE_PLAN(PLACE, 1, 1, 1000),
+	}, {
+		"place: 64 huge pages of more",
+		NUMAB_CASE_SCAN(2000, 511 * 512UL, 1, .moved = true),
+		NUMAB_CASE_PLAN(PLACE, 511, 7, 1000),
 	}, {
 		"place: all faults are remote",
 		NUMAB_CASE_SCAN(250, 1UL << 20, 512, .remote = 1000),
-		NUMAB_CASE_PLAN(PLACE, 512, 8, 1000),
+		NUMAB_CASE_PLAN(PLACE, 512, 32, 1000),
 	}, {
 		"place: half of the pages cannot be moved",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .remote = 10, .failed = 5),
-		NUMAB_CASE_PLAN(PLACE, 512, 8, 1000),
+		NUMAB_CASE_PLAN(PLACE, 512, 32, 1000),
 	}, {
 		"place: more than half cannot",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .remote = 10, .failed = 6),
-		NUMAB_CASE_PLAN(PLACE, 512, 8, 2000),
+		NUMAB_CASE_PLAN(PLACE, 512, 32, 2000),
 	}, {
 		"place: failures double the shortest period at least",
 		NUMAB_CASE_SCAN(250, 1UL << 20, 1, .remote = 10, .failed = 10),
-		NUMAB_CASE_PLAN(PLACE, 512, 8, 2000),
+		NUMAB_CASE_PLAN(PLACE, 512, 32, 2000),
 	}, {
 		"place: failures go on",
 		NUMAB_CASE_SCAN(16000, 1UL << 20, 1, .remote = 10,
 				.failed = 10),
-		NUMAB_CASE_PLAN(PLACE, 512, 8, 32000),
+		NUMAB_CASE_PLAN(PLACE, 512, 32, 32000),
 	}, {
 		"place: failures end at the longest period",
 		NUMAB_CASE_SCAN(32000, 1UL << 20, 1, .remote = 10,
 				.failed = 10),
-		NUMAB_CASE_PLAN(PLACE, 512, 8, 60000),
+		NUMAB_CASE_PLAN(PLACE, 512, 32, 60000),
 	}, {
 		"watch: three faults of 64 are remote",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .local = 61, .remote = 3),
 		NUMAB_CASE_PLAN(WATCH, 2, 32, 2000),
+	}, {
+		"watch: less than a sixteenth of little is remote",
+		NUMAB_CASE_SCAN(1000, 256, 1, .local = 16, .remote = 1),
+		NUMAB_CASE_PLAN(WATCH, 2, 1, 2000),
 	}, {
 		"watch: nothing was seen",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1),

@@ -77,15 +77,26 @@ static void numab_test_room(struct kunit *test)
 {
 	struct numab_node node = { .capacity = NUMAB_CASE_CPUS(2) };
 
-	KUNIT_EXPECT_EQ(test, numab_room(&node), NUMAB_CASE_CPUS(2));
+	KUNIT_EXPECT_EQ(test, numab_room(&node, node.capacity), NUMAB_CASE_CPUS(2));
 	node.claimed = NUMAB_CASE_CPUS(2) - 1;
-	KUNIT_EXPECT_EQ(test, numab_room(&node), 1U);
+	KUNIT_EXPECT_EQ(test, numab_room(&node, node.capacity), 1U);
 	node.claimed = NUMAB_CASE_CPUS(2);
-	KUNIT_EXPECT_EQ(test, numab_room(&node), 0U);
+	KUNIT_EXPECT_EQ(test, numab_room(&node, node.capacity), 0U);
 	node.claimed = NUMAB_CASE_CPUS(3);
-	KUNIT_EXPECT_EQ(test, numab_room(&node), 0U);
-	node.capacity = 0;
-	KUNIT_EXPECT_EQ(test, numab_room(&node), 0U);
+	KUNIT_EXPECT_EQ(test, numab_room(&node, node.capacity), 0U);
+	KUNIT_EXPECT_EQ(test, numab_room(&node, NUMAB_CASE_CPUS(4)),
+			NUMAB_CASE_CPUS(1));
+	KUNIT_EXPECT_EQ(test, numab_room(&node, 0), 0U);
+}
+
+static void numab_test_demand(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, numab_demand(0), 0U);
+	KUNIT_EXPECT_EQ(test, numab_demand(NUMAB_UNIT * 7 / 8 - 1),
+			NUMAB_UNIT * 7 / 8 - 1);
+	KUNIT_EXPECT_EQ(test, numab_demand(NUMAB_UNIT * 7 / 8), NUMAB_UNIT);
+	KUNIT_EXPECT_EQ(test, numab_demand(NUMAB_UNIT), NUMAB_UNIT);
+	KUNIT_EXPECT_EQ(test, numab_demand(ULONG_MAX), NUMAB_UNIT);
 }
 
 static void numab_test_pick_node(struct kunit *test)
@@ -183,7 +194,7 @@ static void numab_test_swap_gain(struct kunit *test)
 
 static void numab_test_pull_verdict(struct kunit *test)
 {
-	struct numab_pull pull = { .src_nid = 0, .dst_nid = 1, .queued = 1 };
+	struct numab_pull pull = { .src_nid = 0, .dst_nid = 1 };
 
 	pull.home = 0;
 	KUNIT_EXPECT_EQ(test, numab_pull_verdict(&pull), 1);
@@ -198,7 +209,7 @@ static void numab_test_pull_verdict(struct kunit *test)
 /* Within a node the home does not matter. */
 static void numab_test_pull_same_node(struct kunit *test)
 {
-	struct numab_pull pull = { .src_nid = 1, .dst_nid = 1, .queued = 1 };
+	struct numab_pull pull = { .src_nid = 1, .dst_nid = 1 };
 
 	for (pull.home = NUMA_NO_NODE; pull.home < 3; pull.home++)
 		KUNIT_EXPECT_EQ_MSG(test, numab_pull_verdict(&pull), -1,
@@ -233,6 +244,7 @@ static struct kunit_case numab_policy_cases[] = {
 	KUNIT_CASE_PARAM(numab_test_access_cost, numab_cost_gen_params),
 	KUNIT_CASE_PARAM(numab_test_fair_capacity, numab_fair_gen_params),
 	KUNIT_CASE(numab_test_room),
+	KUNIT_CASE(numab_test_demand),
 	KUNIT_CASE_PARAM(numab_test_pick_node, numab_pick_gen_params),
 	KUNIT_CASE_PARAM(numab_test_spread, numab_spread_gen_params),
 	KUNIT_CASE_PARAM(numab_test_window_over, numab_window_gen_params),
@@ -244,6 +256,8 @@ static struct kunit_case numab_policy_cases[] = {
 	KUNIT_CASE(numab_test_pull_same_node),
 	KUNIT_CASE(numab_prop_extremes),
 	KUNIT_CASE(numab_prop_crossed),
+	KUNIT_CASE(numab_prop_noise),
+	KUNIT_CASE(numab_prop_one_more),
 	KUNIT_CASE(numab_any_shares),
 	KUNIT_CASE(numab_any_density),
 	KUNIT_CASE(numab_any_pick),

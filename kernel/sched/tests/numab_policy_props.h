@@ -29,7 +29,7 @@
 #define NUMAB_PROP_FARTHEST	255U
 
 /* A group's decisions repeat after so many; see numab_prop_spread_stable(). */
-#define NUMAB_PROP_SETTLE	3
+#define NUMAB_PROP_SETTLE	8
 
 /**
  * struct numab_prop - input of one round
@@ -90,6 +90,17 @@ static int numab_prop_distance(int from, int to)
 	       hash % (NUMAB_PROP_FARTHEST - NUMAB_PROP_NEAREST + 1);
 }
 
+/* Nodes in a row: no way is longer than one by way of another node. */
+static int numab_prop_row(int from, int to)
+{
+	u32 a = (numab_prop_slit + from * 0x9e3779b1U) >> 25;
+	u32 b = (numab_prop_slit + to * 0x9e3779b1U) >> 25;
+
+	if (from == to)
+		return NUMAB_DISTANCE_LOCAL;
+	return NUMAB_PROP_NEAREST + max(a, b) - min(a, b);
+}
+
 static int numab_prop_farthest(int from, int to)
 {
 	return from == to ? NUMAB_DISTANCE_LOCAL : (int)NUMAB_PROP_FARTHEST;
@@ -112,10 +123,15 @@ static void numab_prop_fill_node(const struct numab_prop *p, u64 mem,
 		.claimed = numab_prop_units(p, 5),
 		.here = numab_prop_one_in(4) ? numab_prop_units(p, 2) : 0,
 		.home = numab_prop_one_in(4) ? numab_prop_units(p, 2) : 0,
-		.grant = numab_prop_random(),
 	};
+	node->fair = node->capacity;
+	if (numab_prop_one_in(2))
+		node->fair += numab_prop_units(p, 2);
 	if (numab_prop_one_in(2))
 		node->claimed = 0;
+	/* Closed to the subject, though it has CPUs. */
+	if (numab_prop_one_in(16))
+		node->capacity = 0;
 }
 
 /* Small machines find more: with many nodes nearly anything has room. */
@@ -169,16 +185,66 @@ static u32 numab_prop_cost(const struct numab_prop *p, int n)
 	return numab_access_cost(&p->topo, numab_prop_nodes, n);
 }
 
-static bool numab_prop_fits(const struct numab_node *node, u32 demand)
+/* Cost, and what it takes to leave a home for the node. */
+static u32 numab_prop_price(const struct numab_prop *p, int home, int n)
 {
-	return node->capacity &&
-	       node->claimed + demand <= node->capacity + NUMAB_CASE_TOLERANCE;
+	u32 price = numab_prop_cost(p, n);
+
+	if (home != NUMA_NO_NODE)
+		price += NUMAB_SHARE_ONE / NUMAB_MARGIN_PART *
+			 (p->topo.distance(home, n) - NUMAB_DISTANCE_LOCAL);
+	return price;
 }
 
-static u32 numab_prop_room(const struct numab_node *node)
+/* The home of most of the subject. */
+static int numab_prop_home(const struct numab_prop *p)
 {
-	return node->claimed < node->capacity ?
-		node->capacity - node->claimed : 0;
+	int n, home = NUMA_NO_NODE;
+
+	for (n = 0; n < p->topo.nr; n++) {
+		u32 most = home == NUMA_NO_NODE ? 0 : numab_prop_nodes[home].home;
+
+		if (numab_prop_nodes[n].home > most)
+			home = n;
+	}
+	return home;
+}
+
+/* What a node may have in all, with or without its part of a crowd. */
+static u32 numab_prop_limit(const struct numab_node *node, bool crowded)
+{
+	return crowded && node->capacity ? node->fair : node->capacity;
+}
+
+static bool numab_prop_fits(const struct numab_node *node, u32 demand,
+			    bool crowded)
+{
+	return node->capacity && node->claimed + demand <=
+	       numab_prop_limit(node, crowded) + NUMAB_ROOM_TOLERANCE;
+}
+
+static u32 numab_prop_room(const struct numab_node *node, bool crowded)
+{
+	u32 limit = numab_prop_limit(node, crowded);
+
+	return node->claimed < limit ? limit - node->claimed : 0;
+}
+
+/* Decisions need not repeat where the way by another node is the shorter one. */
+static void numab_prop_straighten(struct numab_prop *p)
+{
+	if (p->topo.distance == numab_prop_distance)
+		p->topo.distance = numab_prop_row;
+}
+
+static bool numab_prop_any_fits(const struct numab_prop *p, bool crowded)
+{
+	bool any = false;
+	int n;
+
+	for (n = 0; n < p->topo.nr; n++)
+		any |= numab_prop_fits(&numab_prop_nodes[n], p->demand, crowded);
+	return any;
 }
 
 /* Shares make a whole, but for what is cut off, and keep the order of nodes. */
@@ -270,34 +336,32 @@ static void numab_prop_density(struct numab_prop *p)
 }
 
 /*
- * The node picked has CPUs and room, NUMA_NO_NODE means that none has, and no
- * other node with room is cheaper by more than the margin, or at all if the
- * subject is not attached to the one picked.
+ * NUMA_NO_NODE means that no node has room for all of the demand, not even as
+ * its part of a crowd. The node picked has room within its CPUs if any node has,
+ * and no other one that has is cheaper, the price of leaving home included.
  */
 static void numab_prop_pick(struct numab_prop *p)
 {
 	int nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
-	u32 cost, margin;
+	bool crowded = !numab_prop_any_fits(p, false);
+	int home = numab_prop_home(p);
+	u32 price;
 	int n;
 
-	for (n = 0; n < p->topo.nr && nid == NUMA_NO_NODE; n++)
-		KUNIT_EXPECT_TRUE_MSG(p->test,
-				      !numab_prop_fits(&numab_prop_nodes[n],
-						       p->demand),
-				      "round %u node %d", p->round, n);
+	KUNIT_EXPECT_EQ_MSG(p->test, nid != NUMA_NO_NODE,
+			    numab_prop_any_fits(p, true), "round %u", p->round);
 	if (nid == NUMA_NO_NODE)
 		return;
 
 	KUNIT_EXPECT_TRUE_MSG(p->test,
-			      numab_prop_fits(&numab_prop_nodes[nid], p->demand),
+			      numab_prop_fits(&numab_prop_nodes[nid], p->demand,
+					      crowded),
 			      "round %u node %d", p->round, nid);
-	cost = numab_prop_cost(p, nid);
-	margin = numab_prop_nodes[nid].home || numab_prop_nodes[nid].here ?
-		 NUMAB_CASE_MARGIN : 0;
+	price = numab_prop_price(p, home, nid);
 	for (n = 0; n < p->topo.nr; n++) {
-		if (numab_prop_fits(&numab_prop_nodes[n], p->demand))
-			KUNIT_EXPECT_LE_MSG(p->test, cost,
-					    numab_prop_cost(p, n) + margin,
+		if (numab_prop_fits(&numab_prop_nodes[n], p->demand, crowded))
+			KUNIT_EXPECT_LE_MSG(p->test, price,
+					    numab_prop_price(p, home, n),
 					    "round %u nodes %d %d", p->round,
 					    nid, n);
 	}
@@ -306,6 +370,7 @@ static void numab_prop_pick(struct numab_prop *p)
 /* A single home with room is left for a gain of more than the margin only. */
 static void numab_prop_stay(struct numab_prop *p)
 {
+	bool crowded = !numab_prop_any_fits(p, false);
 	int home = numab_prop_below(p->topo.nr);
 	int nid, n;
 
@@ -313,10 +378,10 @@ static void numab_prop_stay(struct numab_prop *p)
 		numab_prop_nodes[n].home = n == home ? p->demand : 0;
 
 	nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
-	if (nid == home || !numab_prop_fits(&numab_prop_nodes[home], p->demand))
+	if (nid == home ||
+	    !numab_prop_fits(&numab_prop_nodes[home], p->demand, crowded))
 		return;
-	KUNIT_EXPECT_LT_MSG(p->test,
-			    numab_prop_cost(p, nid) + NUMAB_CASE_MARGIN,
+	KUNIT_EXPECT_LT_MSG(p->test, numab_prop_price(p, home, nid),
 			    numab_prop_cost(p, home), "round %u nodes %d %d",
 			    p->round, nid, home);
 }
@@ -324,9 +389,10 @@ static void numab_prop_stay(struct numab_prop *p)
 /* Where the node picked becomes the home, the next decision is the same. */
 static void numab_prop_pick_stable(struct numab_prop *p)
 {
-	int nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
-	int n;
+	int nid, n;
 
+	numab_prop_straighten(p);
+	nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
 	if (nid == NUMA_NO_NODE)
 		return;
 
@@ -346,43 +412,53 @@ static void numab_prop_pick_stable(struct numab_prop *p)
 }
 
 /* What all nodes together have room for. */
-static u32 numab_prop_all_room(const struct numab_prop *p)
+static u32 numab_prop_all_room(const struct numab_prop *p, bool crowded)
 {
 	u32 sum = 0;
 	int n;
 
 	for (n = 0; n < p->topo.nr; n++)
-		sum += numab_prop_room(&numab_prop_nodes[n]);
+		sum += numab_prop_room(&numab_prop_nodes[n], crowded);
 	return sum;
 }
 
 /*
  * Grants make up the return value and at most the demand, which is met if the
- * machine can; only one of them may make use of the tolerance.
+ * machine can; only one of them may make use of the tolerance, and no node gets
+ * more than its CPUs can do while another one has room.
  */
 static void numab_prop_spread(struct numab_prop *p)
 {
-	u32 granted = numab_spread(&p->topo, numab_prop_nodes, p->demand);
-	u32 sum = 0, beyond = 0;
+	bool crowded = numab_prop_all_room(p, false) + NUMAB_ROOM_TOLERANCE <
+		       p->demand;
+	u32 granted, sum = 0, beyond = 0, idle = 0;
 	int n;
 
+	for (n = 0; n < p->topo.nr; n++)
+		numab_prop_nodes[n].grant = numab_prop_random();
+
+	granted = numab_spread(&p->topo, numab_prop_nodes, p->demand);
 	for (n = 0; n < p->topo.nr; n++) {
 		const struct numab_node *node = &numab_prop_nodes[n];
 
+		sum += node->grant;
+		idle += node->grant < numab_prop_room(node, false);
 		if (!node->grant)
 			continue;
-		sum += node->grant;
-		beyond += node->grant > numab_prop_room(node);
+		beyond += node->grant > numab_prop_room(node, crowded);
 		KUNIT_EXPECT_TRUE_MSG(p->test,
-				      numab_prop_fits(node, node->grant),
+				      numab_prop_fits(node, node->grant, crowded),
 				      "round %u node %d", p->round, n);
 	}
 	KUNIT_EXPECT_EQ_MSG(p->test, granted, sum, "round %u", p->round);
 	KUNIT_EXPECT_LE_MSG(p->test, granted, p->demand, "round %u", p->round);
 	KUNIT_EXPECT_LE_MSG(p->test, beyond, 1U, "round %u", p->round);
+	if (crowded)
+		KUNIT_EXPECT_EQ_MSG(p->test, idle, 0U, "round %u", p->round);
 	if (granted < p->demand)
-		KUNIT_EXPECT_EQ_MSG(p->test, granted, numab_prop_all_room(p),
-				    "round %u", p->round);
+		KUNIT_EXPECT_EQ_MSG(p->test, granted,
+				    numab_prop_all_room(p, true), "round %u",
+				    p->round);
 }
 
 /* One node is used up, and the next one with most room is looked for. */
@@ -392,7 +468,7 @@ static u32 numab_prop_take_roomiest(const struct numab_prop *p)
 	int n, best = 0;
 
 	for (n = 0; n < p->topo.nr; n++) {
-		u32 room = numab_prop_room(&numab_prop_other[n]);
+		u32 room = numab_prop_room(&numab_prop_other[n], false);
 
 		if (room > most) {
 			most = room;
@@ -403,32 +479,35 @@ static u32 numab_prop_take_roomiest(const struct numab_prop *p)
 	return most;
 }
 
-/* No smaller number of nodes has room, and one node is what pick_node says. */
+/*
+ * Within the CPUs that there are, no smaller number of nodes has room, and one
+ * node is what numab_pick_node() says. Parts of tasks may take one more.
+ */
 static void numab_prop_fewest(struct numab_prop *p)
 {
 	int nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
-	u32 granted, room, left = p->demand, used = 0, needed = 0;
+	u32 room, left = p->demand, used = 0, needed = 0;
 	int n;
 
-	granted = numab_spread(&p->topo, numab_prop_nodes, p->demand);
+	if (numab_prop_all_room(p, false) < p->demand)
+		return;
+
+	numab_spread(&p->topo, numab_prop_nodes, p->demand);
 	for (n = 0; n < p->topo.nr; n++) {
 		numab_prop_other[n] = numab_prop_nodes[n];
 		used += !!numab_prop_nodes[n].grant;
 	}
-	if (nid != NUMA_NO_NODE) {
-		KUNIT_EXPECT_EQ_MSG(p->test, used, 1U, "round %u", p->round);
-		KUNIT_EXPECT_EQ_MSG(p->test, numab_prop_nodes[nid].grant,
-				    p->demand, "round %u", p->round);
-	}
-	if (granted < p->demand)
-		return;
-
 	do {
 		room = numab_prop_take_roomiest(p);
 		needed++;
 		left -= min(left, room);
-	} while (room && left > NUMAB_CASE_TOLERANCE);
-	KUNIT_EXPECT_EQ_MSG(p->test, used, needed, "round %u", p->round);
+	} while (room && left > NUMAB_ROOM_TOLERANCE);
+	if (needed == 1)
+		KUNIT_EXPECT_EQ_MSG(p->test, numab_prop_nodes[nid].grant,
+				    p->demand, "round %u", p->round);
+	KUNIT_EXPECT_LE_MSG(p->test, needed, used, "round %u", p->round);
+	KUNIT_EXPECT_LE_MSG(p->test, used, needed + !p->whole, "round %u",
+			    p->round);
 }
 
 /* Make the grants the homes, and let members run there. */
@@ -448,9 +527,8 @@ static bool numab_prop_settle(const struct numab_prop *p)
 }
 
 /*
- * A group that follows its grants comes to rest. Not always at once: the first
- * grants may give up a home of little value that the order of the second time
- * has no reason to keep.
+ * A group that follows its grants comes to rest. Not always at once: the grants
+ * say which home is the strongest, and with it the price of all others changes.
  */
 static void numab_prop_spread_stable(struct numab_prop *p)
 {
@@ -459,6 +537,7 @@ static void numab_prop_spread_stable(struct numab_prop *p)
 	if (!p->whole)
 		return;
 
+	numab_prop_straighten(p);
 	do {
 		numab_spread(&p->topo, numab_prop_nodes, p->demand);
 	} while (!numab_prop_settle(p) && times++ < NUMAB_PROP_SETTLE);
@@ -505,9 +584,75 @@ static void numab_prop_crossed(struct kunit *test)
 	}
 }
 
+/* Windows of 64 samples, half of them at home, that are reason enough to leave. */
+static unsigned int numab_prop_hops(int (*distance)(int from, int to))
+{
+	struct numab_topology topo = { 2, distance };
+	unsigned int window, sample, hops = 0;
+
+	numab_prop_state = 16;
+	for (window = 0; window < NUMAB_PROP_ROUNDS; window++) {
+		struct numab_node node[2] = {
+			NUMAB_CASE_NODE(2, 0, .home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 0),
+		};
+
+		for (sample = 0; sample < 64; sample++)
+			node[numab_prop_below(2)].mem++;
+		numab_normalise(&topo, node);
+		hops += numab_pick_node(&topo, node, NUMAB_UNIT) == 1;
+	}
+	return hops;
+}
+
+/* Two standard deviations let one window in forty through, however far it is. */
+static void numab_prop_noise(struct kunit *test)
+{
+	KUNIT_EXPECT_LE(test, numab_prop_hops(numab_case_near),
+			NUMAB_PROP_ROUNDS / 40U);
+	KUNIT_EXPECT_LE(test, numab_prop_hops(numab_case_mesh),
+			NUMAB_PROP_ROUNDS / 40U);
+	KUNIT_EXPECT_LE(test, numab_prop_hops(numab_prop_farthest),
+			NUMAB_PROP_ROUNDS / 40U);
+}
+
 /*
- * Fair capacity is never below capacity, grows with demand, and leaves room
- * for all tasks, but for what is cut off, and for a task a node more at most.
+ * Nine tasks of three processes on four nodes with two CPUs each: every CPU is
+ * used, and one of the nodes has one task more.
+ */
+static void numab_prop_one_more(struct kunit *test)
+{
+	struct numab_topology topo = { NUMAB_CASE_NODES, numab_case_mesh };
+	u32 claimed[NUMAB_CASE_NODES] = {};
+	u32 fair = numab_fair_capacity(NUMAB_CASE_CPUS(2), NUMAB_CASE_CPUS(9),
+				       NUMAB_CASE_CPUS(8));
+	int task, n;
+
+	for (task = 0; task < 9; task++) {
+		struct numab_node node[NUMAB_CASE_NODES] = {};
+
+		for (n = 0; n < NUMAB_CASE_NODES; n++) {
+			node[n].capacity = NUMAB_CASE_CPUS(2);
+			node[n].fair = fair;
+			node[n].claimed = claimed[n];
+			node[n].mem = n == task / 3;
+		}
+		numab_normalise(&topo, node);
+		n = numab_pick_node(&topo, node, NUMAB_UNIT);
+		KUNIT_EXPECT_TRUE_MSG(test, n != NUMA_NO_NODE, "task %d", task);
+		if (n != NUMA_NO_NODE)
+			claimed[n] += NUMAB_UNIT;
+	}
+	for (n = 0; n < NUMAB_CASE_NODES; n++)
+		KUNIT_EXPECT_TRUE_MSG(test, claimed[n] >= NUMAB_CASE_CPUS(2) &&
+				      claimed[n] <= NUMAB_CASE_CPUS(3),
+				      "node %d", n);
+}
+
+/*
+ * Fair capacity is never below capacity, grows with demand, leaves room for all
+ * tasks, but for what is cut off and the tolerance, and for a task a node more
+ * at most.
  */
 static void numab_prop_fair(struct numab_prop *p)
 {
@@ -536,9 +681,9 @@ static void numab_prop_fair(struct numab_prop *p)
 					    p->round);
 	}
 	if (total)
-		KUNIT_EXPECT_LE_MSG(p->test, demand, max(sum, total) +
-				    p->topo.nr * (demand > total), "round %u",
-				    p->round);
+		KUNIT_EXPECT_LE_MSG(p->test, demand,
+				    max(sum, total + NUMAB_ROOM_TOLERANCE) +
+				    p->topo.nr, "round %u", p->round);
 }
 
 /* Who would be a group with strangers' eyes is one with friends'. */
@@ -616,6 +761,9 @@ static void numab_prop_density_floor(struct numab_prop *p)
 	if (in.undecided && units > 256)
 		KUNIT_EXPECT_GE_MSG(p->test, plan.stride, 4U, "round %u",
 				    p->round);
+	if (in.undecided && huge > 256)
+		KUNIT_EXPECT_GE_MSG(p->test, plan.huge_stride, 4U, "round %u",
+				    p->round);
 }
 
 /*
@@ -644,7 +792,7 @@ static void numab_prop_period(struct numab_prop *p)
 				    "round %u", p->round);
 		if (in.failed <= in.remote / 2)
 			most = least;
-	} else if (in.remote < in.local / 16) {
+	} else if (in.remote < in.local / 15) {
 		KUNIT_EXPECT_EQ_MSG(p->test, plan.intent, NUMAB_INTENT_WATCH,
 				    "round %u", p->round);
 		most = max(least, min(most, 2000U));
