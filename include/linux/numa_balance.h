@@ -84,6 +84,7 @@ struct numab_mm {
 	refcount_t		ref;
 	struct numab_scan	scan;
 
+	/* Protects what follows, up to @nodes. */
 	spinlock_t		lock;
 	struct list_head	members;
 	unsigned int		nr_members;

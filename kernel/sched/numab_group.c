@@ -63,6 +63,7 @@ struct numab_ledger_node {
 };
 
 static struct {
+	/* Protects all that is in here, and the claims of all tasks. */
 	spinlock_t			lock;
 	u64				total;
 	struct numab_ledger_node	*nodes;
@@ -236,6 +237,7 @@ static void numab_update_homes(struct numab_mm *nm)
 {
 	nodemask_t homes = NODE_MASK_NONE;
 	struct numab_task *nt;
+	bool together;
 
 	lockdep_assert_held(&nm->lock);
 
@@ -245,8 +247,8 @@ static void numab_update_homes(struct numab_mm *nm)
 	}
 	/* Faults test single bits without the lock: no bit may vanish meanwhile. */
 	nm->homes = homes;
-	WRITE_ONCE(nm->together, nm->bond == NUMAB_BOND_GROUP ||
-				 nodes_weight(nm->homes) == 1);
+	together = nm->bond == NUMAB_BOND_GROUP || nodes_weight(homes) == 1;
+	WRITE_ONCE(nm->together, together);
 }
 
 static void numab_start_window(struct numab_task *nt, struct mm_struct *mm)

@@ -100,7 +100,8 @@ static void numab_search(struct numab_target *target, struct task_struct *p, int
 
 		if (looked++ == NUMAB_SEARCH_MAX)
 			return;
-		if (!cpumask_test_cpu(cpu, p->cpus_ptr) || !cpu_active(cpu) || READ_ONCE(rq->numa_migrate_on) ||
+		if (!cpumask_test_cpu(cpu, p->cpus_ptr) || !cpu_active(cpu) ||
+		    READ_ONCE(rq->numa_migrate_on) ||
 		    !housekeeping_cpu(cpu, HK_TYPE_DOMAIN))
 			continue;
 		if (available_idle_cpu(cpu)) {

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 NS_INSN = 0.5
 NS_LOCAL = 80.0
 LOCAL_DISTANCE = 10
-# A CPU ran in a window if it had at least this share of an equal part of it.
-BUSY_SHARE = 1 / 8
+# A CPU ran in a window if it had more than this share of an equal part of it. Ticks and load
+# balancing give an idle CPU up to 0.17; turns are uneven, a busy CPU had at least 0.25.
+BUSY_SHARE = 1 / 4
 CONSTANTS = {"ns_per_insn": NS_INSN, "ns_per_local_miss": NS_LOCAL,
              "ns_per_remote_miss": "ns_per_local_miss * distance / 10", "busy_share": BUSY_SHARE}
 

@@ -150,7 +150,7 @@ def note_rates(notes, first_s, last_s):
 
 
 def pte_updates(vmstat):
-    """Entries marked, huge ones as one each."""
+    """Pages marked, as the kernel counts them: a huge page is 512, in both balancers."""
     return vmstat.get("numa_pte_updates", 0)
 
 

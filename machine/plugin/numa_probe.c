@@ -8,7 +8,7 @@
  *
  *	out=FILE	where to write
  *	mem=M.M...	MiB of each node
- *	cpus=N.N...	node of each CPU
+ *	cpus=N.N...	node of each CPU; more may exist in QEMU if they never run
  *	symbols=FILE	addresses of kernel functions
  *	sets= ways= line=	the cache of a node (4096 sets of 8 ways of 64 bytes)
  *	window=N	instructions of a window (2^22)
@@ -131,6 +131,17 @@ static void sample(uint64_t runnable)
 		probe.samples.idle_queued += idle;
 }
 
+/* CPUs that the options do not tell of must not run: they would be in no figure. */
+static void check_spare_cpus(void)
+{
+	unsigned int cpu, mode;
+
+	for (cpu = probe.nr_cpus; cpu < MAX_CPUS; cpu++)
+		for (mode = 0; mode < NR_MODES; mode++)
+			if (probe.cpu[cpu].normal.insn[mode])
+				stop("CPU %u runs, the options tell of %u", cpu, probe.nr_cpus);
+}
+
 /* A phase begins. */
 static void phase(enum machine_mark mark, unsigned int vcpu)
 {
@@ -140,8 +151,10 @@ static void phase(enum machine_mark mark, unsigned int vcpu)
 		report_reset();
 		parts_reset();
 	}
-	if (probe.begun)
-		report_snapshot(mark, vcpu);
+	if (!probe.begun)
+		return;
+	check_spare_cpus();
+	report_snapshot(mark, vcpu);
 }
 
 /* A value is complete. */
@@ -203,8 +216,10 @@ static void user_insn(struct qemu_plugin_insn *insn)
 	if (unlikely(size == sizeof(coded) && !memcmp(code, coded, size)))
 		cb = mark;
 	if (unlikely(size == sizeof(plain) && !memcmp(code, plain, size)))
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, plain_mark, QEMU_PLUGIN_CB_NO_REGS, NULL);
-	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, plain_mark, QEMU_PLUGIN_CB_NO_REGS,
+						       NULL);
+	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+					 NULL);
 }
 
 /* Instrument one instruction of kernel code. */
@@ -215,7 +230,8 @@ static void kernel_insn(struct qemu_plugin_insn *insn)
 	if (parts_is_switch(qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn),
 			    qemu_plugin_insn_size(insn)))
 		cb = switch_task;
-	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+					 NULL);
 }
 
 /* QEMU translates a block. */
@@ -317,9 +333,10 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 		option(argv[i], value + 1);
 	}
 	set_up();
-	if (!info->system_emulation || info->system.smp_vcpus != (int)probe.nr_cpus)
-		stop("the guest has %d CPUs, the options tell of %u",
-		     info->system.smp_vcpus, probe.nr_cpus);
+	if (!info->system_emulation || info->system.max_vcpus < (int)probe.nr_cpus ||
+	    info->system.max_vcpus > MAX_CPUS)
+		stop("the guest can have %d CPUs, the options tell of %u, the probe takes %d",
+		     info->system.max_vcpus, probe.nr_cpus, MAX_CPUS);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
 	qemu_plugin_register_flush_cb(id, flush);
 	qemu_plugin_register_atexit_cb(id, finish, NULL);

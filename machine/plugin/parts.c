@@ -182,7 +182,8 @@ bool parts_load(const char *file)
 /* Is the instruction a call, direct or not? */
 static bool is_call(const uint8_t *code, size_t size)
 {
-	while (size > 1 && ((*code & 0xf0) == 0x40 || *code == 0x66 || *code == 0x3e || *code == 0x2e)) {
+	while (size > 1 && ((*code & 0xf0) == 0x40 || *code == 0x66 || *code == 0x3e ||
+			    *code == 0x2e)) {
 		code++;
 		size--;
 	}

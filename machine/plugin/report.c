@@ -81,7 +81,8 @@ void report_window(void)
 {
 	unsigned int cpu;
 
-	fprintf(probe.out, "{\"w\":%llu,\"i\":%llu,\"cpu\":[", ull(probe.windows++), ull(probe.insn));
+	fprintf(probe.out, "{\"w\":%llu,\"i\":%llu,\"cpu\":[", ull(probe.windows++),
+		ull(probe.insn));
 	for (cpu = 0; cpu < probe.nr_cpus; cpu++) {
 		if (cpu)
 			fputc(',', probe.out);
@@ -150,7 +151,8 @@ void report_header(void)
 		probe.nr_nodes, ull(probe.window));
 	for (cpu = 0; cpu < probe.nr_cpus; cpu++)
 		fprintf(probe.out, "%s%u", cpu ? "," : "", probe.cpu[cpu].node);
-	fputs("],\"parts\":[\"rest\",\"scan\",\"hint\",\"copy\",\"migrate\",\"place\"]}\n", probe.out);
+	fputs("],\"parts\":[\"rest\",\"scan\",\"hint\",\"copy\",\"migrate\",\"place\"]}\n",
+	      probe.out);
 }
 
 /**
@@ -163,10 +165,12 @@ void report_snapshot(enum machine_mark mark, unsigned int cpu)
 	const struct samples *s = &probe.samples;
 	unsigned int i;
 
-	fprintf(probe.out, "{\"mark\":%d,\"seq\":%u,\"on\":%u,\"i\":%llu,\"w\":%llu,\"unknown\":%llu,"
-		"\"lost\":%llu,\"protected\":%d,\"samples\":[%llu,%llu,%llu]", mark, snapshots++, cpu,
-		ull(probe.insn), ull(probe.windows), ull(probe.unknown), ull(probe.lost), probe.protected,
-		ull(s->nr), ull(s->idle), ull(s->idle_queued));
+	fprintf(probe.out, "{\"mark\":%d,\"seq\":%u,\"on\":%u,\"i\":%llu,\"w\":%llu", mark,
+		snapshots++, cpu, ull(probe.insn), ull(probe.windows));
+	fprintf(probe.out, ",\"unknown\":%llu,\"lost\":%llu,\"protected\":%d", ull(probe.unknown),
+		ull(probe.lost), probe.protected);
+	fprintf(probe.out, ",\"samples\":[%llu,%llu,%llu]", ull(s->nr), ull(s->idle),
+		ull(s->idle_queued));
 	parts_report(probe.out);
 	helpers();
 	values();

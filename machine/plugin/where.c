@@ -126,7 +126,7 @@ void where_calibrate(unsigned int node, uint64_t address, uint64_t offset)
 		stop("calibration: a page lies %llu MiB into node %u, which has %llu MiB",
 		     (unsigned long long)offset >> 8, node, (unsigned long long)n->size >> 20);
 	if (n->samples++ && n->start != start)
-		stop("calibration: pages of node %u contradict each other: it starts at %#llx or %#llx",
+		stop("calibration: pages of node %u contradict each other: start %#llx or %#llx",
 		     node, (unsigned long long)n->start, (unsigned long long)start);
 	n->start = start;
 }

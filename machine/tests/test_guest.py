@@ -43,8 +43,8 @@ def raw_run(*args, **options):
 
 @functools.lru_cache
 def stream(threads, cpus, place, seconds=2, **options):
-    """Result of a run of the test program with 2 MiB a thread: twice a CPU's part of the cache."""
-    return results.result(raw_run(threads, cpus, place, 2, seconds, 1, **dict(options)))
+    """Result of a run of the test program: one thread alone has twice what the cache holds."""
+    return results.result(raw_run(threads, cpus, place, 4, seconds, 1, **dict(options)))
 
 
 class Busy:
@@ -105,7 +105,7 @@ class Throughput(unittest.TestCase):
     def test_two(self):
         """On two CPUs: a quarter."""
         result = self.compare("0,1", 1 / 4)
-        self.assertAlmostEqual(result["idle_while_queued"], 6 / 8, delta=0.03)
+        self.assertAlmostEqual(result["idle_while_queued"], 6 / 8, delta=0.06)
 
 
 class Locality(unittest.TestCase):
@@ -139,7 +139,7 @@ class Locality(unittest.TestCase):
     def test_oracle(self):
         """Local slices need not move; each remote one moves, unless the thread does."""
         self.assertEqual(stream(8, "all", "local")["oracle_pages"], 0)
-        self.assertEqual(stream(8, "all", "mix")["oracle_pages"], 8 * 256)
+        self.assertEqual(stream(8, "all", "mix")["oracle_pages"], 8 * 512)
 
 
 class Kernel(unittest.TestCase):
@@ -180,10 +180,10 @@ class Machines(unittest.TestCase):
         self.assertEqual(sum(row[3] for row in result["matrix"]), 0)
 
     def test_wrong_calibration(self):
-        """Pages that contradict each other stop the run, and so does a missing node."""
+        """Pages that contradict each other stop the run, and so does a node too many."""
         with self.assertRaisesRegex(Failure, "contradict"):
             raw_run(1, "0", "local", 2, 1, 1, calibration=" wrong")
-        with self.assertRaisesRegex(Failure, "the probe stopped"):
+        with self.assertRaisesRegex(Failure, "binding pages to node 4"):
             raw_run(1, "0", "local", 2, 1, 1, calibration=".1024")
 
     def test_failing_program(self):

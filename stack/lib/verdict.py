@@ -94,7 +94,7 @@ def nested_notes(lines):
             skips.append(match.group(1).strip())
         if inner.startswith("not ok"):
             fails.append(inner)
-        if re.search(r"\.c:\d+:", inner):
+        if re.search(r"\.[ch]:\d+|Expected|timed out", inner):
             remarks.append(inner)
     return skips, fails, remarks
 

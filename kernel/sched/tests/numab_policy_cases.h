@@ -526,12 +526,53 @@ static const struct numab_place_case numab_pick_cases[] = {
 		},
 		.nid = 1,
 	}, {
-		.name = "the price of leaving is that of the strongest home",
+		.name = "to go to another home has no price",
 		.distance = numab_case_mesh,
 		.demand = NUMAB_UNIT,
 		.node = {
 			NUMAB_CASE_NODE(2, 10, .home = 1),
-			NUMAB_CASE_NODE(2, 6, .home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 9, .home = NUMAB_UNIT),
+		},
+		.nid = 0,
+	}, {
+		.name = "another home is as dear to leave as the strongest",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 10),
+			NUMAB_CASE_NODE(2, 6, .home = 1),
+			NUMAB_CASE_NODE(2, 0, .home = NUMAB_UNIT),
+		},
+		.nid = 1,
+	}, {
+		.name = "the price is of the way from the strongest home",
+		.distance = numab_case_ring,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 0, .home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 3, .home = 1),
+			NUMAB_CASE_NODE(2, 7),
+		},
+		.nid = 1,
+	}, {
+		.name = "a gain above the price from the strongest home",
+		.distance = numab_case_ring,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 0, .home = NUMAB_UNIT),
+			NUMAB_CASE_NODE(2, 2, .home = 1),
+			NUMAB_CASE_NODE(2, 8),
+		},
+		.nid = 2,
+	}, {
+		.name = "a full home still sets the price of the others",
+		.distance = numab_case_ring,
+		.demand = NUMAB_UNIT,
+		.node = {
+			NUMAB_CASE_NODE(2, 0, .home = NUMAB_UNIT,
+					.claimed = NUMAB_CASE_CPUS(2)),
+			NUMAB_CASE_NODE(2, 48),
+			NUMAB_CASE_NODE(2, 52),
 		},
 		.nid = 1,
 	}, {
@@ -946,6 +987,27 @@ static const struct numab_place_case numab_spread_cases[] = {
 		.granted = NUMAB_CASE_CPUS(3),
 		.grant = { NUMAB_CASE_CPUS(1), 0, NUMAB_CASE_CPUS(2) },
 	}, {
+		.name = "the rest stays at its home for a small gain",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(3),
+		.node = {
+			NUMAB_CASE_NODE(2, 0, .home = NUMAB_CASE_CPUS(2)),
+			NUMAB_CASE_NODE(1, 52),
+			NUMAB_CASE_NODE(1, 48, .home = NUMAB_CASE_CPUS(1)),
+		},
+		.granted = NUMAB_CASE_CPUS(3),
+		.grant = { NUMAB_CASE_CPUS(2), 0, NUMAB_CASE_CPUS(1) },
+	}, {
+		.name = "memory decides between homes, whichever is stronger",
+		.distance = numab_case_mesh,
+		.demand = NUMAB_CASE_CPUS(4) + 100,
+		.node = {
+			NUMAB_CASE_NODE(2, 9, .home = NUMAB_CASE_CPUS(2)),
+			NUMAB_CASE_NODE(2, 8, .home = NUMAB_CASE_CPUS(2) + 100),
+		},
+		.granted = NUMAB_CASE_CPUS(4) + 100,
+		.grant = { NUMAB_CASE_CPUS(2), NUMAB_CASE_CPUS(2) + 100 },
+	}, {
 		.name = "a breath more of room is no reason to leave home",
 		.distance = numab_case_mesh,
 		.demand = NUMAB_CASE_CPUS(3),
@@ -1175,7 +1237,25 @@ static const struct numab_bond_case numab_bond_cases[] = {
 		NUMAB_CASE_SHARING(1, 4, 16, 2, false), NUMAB_BOND_SINGLE,
 	}, {
 		"small weights, less than an eighth",
-		NUMAB_CASE_SHARING(1, 8, 16, 2, true), NUMAB_BOND_SINGLE,
+		NUMAB_CASE_SHARING(1, 8, 64, 2, true), NUMAB_BOND_SINGLE,
+	}, {
+		"an eighth shared keeps a group, few samples will do",
+		NUMAB_CASE_SHARING(1250, 8750, 16, 2, true), NUMAB_BOND_GROUP,
+	}, {
+		"few samples do not end a group",
+		NUMAB_CASE_SHARING(0, 6400, 16, 2, true), NUMAB_BOND_UNKNOWN,
+	}, {
+		"a sample is missing to end a group",
+		NUMAB_CASE_SHARING(1249, 8751, 63, 2, true), NUMAB_BOND_UNKNOWN,
+	}, {
+		"just enough samples to end a group",
+		NUMAB_CASE_SHARING(1249, 8751, 64, 2, true), NUMAB_BOND_SINGLE,
+	}, {
+		"few samples are enough for threads that were none",
+		NUMAB_CASE_SHARING(1249, 8751, 16, 2, false), NUMAB_BOND_SINGLE,
+	}, {
+		"samples without weight do not end a group",
+		NUMAB_CASE_SHARING(0, 0, 64, 2, true), NUMAB_BOND_UNKNOWN,
 	}, {
 		"small weights, nothing shared",
 		NUMAB_CASE_SHARING(0, 3, 16, 2, false), NUMAB_BOND_SINGLE,
@@ -1237,6 +1317,10 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		NUMAB_CASE_SCAN(1000, 2559, 1, .undecided = true),
 		NUMAB_CASE_PLAN(LEARN, 4, 1, 250),
 	}, {
+		"learn: 512 pages are less than a quarter",
+		NUMAB_CASE_SCAN(1000, 2560, 1, .undecided = true),
+		NUMAB_CASE_PLAN(LEARN, 5, 1, 250),
+	}, {
 		"learn: 512 pages of a large one",
 		NUMAB_CASE_SCAN(1000, 4096, 1, .undecided = true),
 		NUMAB_CASE_PLAN(LEARN, 8, 1, 250),
@@ -1252,6 +1336,10 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		"learn: a quarter of the huge pages at most",
 		NUMAB_CASE_SCAN(1000, 257 * 512UL, 1, .undecided = true),
 		NUMAB_CASE_PLAN(LEARN, 257, 4, 250),
+	}, {
+		"learn: 64 huge pages are less than a quarter",
+		NUMAB_CASE_SCAN(1000, 320 * 512UL, 1, .undecided = true),
+		NUMAB_CASE_PLAN(LEARN, 320, 5, 250),
 	}, {
 		"learn: one page in every page table",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .undecided = true),
@@ -1324,6 +1412,57 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		NUMAB_CASE_SCAN(32000, 1UL << 20, 1, .remote = 10,
 				.failed = 10),
 		NUMAB_CASE_PLAN(PLACE, 512, 32, 60000),
+	}, {
+		"place: what a learning pass repaired stands for more",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 64,
+				.intent = NUMAB_INTENT_LEARN),
+		NUMAB_CASE_PLAN(PLACE, 1, 1, 1000),
+	}, {
+		"place: what a watching pass repaired stands for more",
+		NUMAB_CASE_SCAN(2000, 256, 1, .remote = 64, .repaired = 64,
+				.intent = NUMAB_INTENT_WATCH),
+		NUMAB_CASE_PLAN(PLACE, 1, 1, 1000),
+	}, {
+		"place: four faults of 64 were not repaired",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 60,
+				.intent = NUMAB_INTENT_PLACE),
+		NUMAB_CASE_PLAN(PLACE, 1, 1, 1000),
+	}, {
+		"place: a thread moved, and all was repaired",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 64,
+				.intent = NUMAB_INTENT_PLACE, .moved = true),
+		NUMAB_CASE_PLAN(PLACE, 1, 1, 1000),
+	}, {
+		"place: failures are counted against all that was remote",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 10, .repaired = 5,
+				.intent = NUMAB_INTENT_PLACE, .failed = 5),
+		NUMAB_CASE_PLAN(PLACE, 1, 1, 1000),
+	}, {
+		"place: more failures than half of all that was remote",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 10, .repaired = 4,
+				.intent = NUMAB_INTENT_PLACE, .failed = 6),
+		NUMAB_CASE_PLAN(PLACE, 1, 1, 2000),
+	}, {
+		"learn: a thread has no home, and all was repaired",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 64,
+				.intent = NUMAB_INTENT_PLACE,
+				.undecided = true),
+		NUMAB_CASE_PLAN(LEARN, 1, 1, 250),
+	}, {
+		"watch: all was repaired",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 64,
+				.intent = NUMAB_INTENT_PLACE),
+		NUMAB_CASE_PLAN(WATCH, 2, 1, 2000),
+	}, {
+		"watch: three faults of 64 were not repaired",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 61,
+				.intent = NUMAB_INTENT_PLACE),
+		NUMAB_CASE_PLAN(WATCH, 2, 1, 2000),
+	}, {
+		"watch: more was repaired than was remote",
+		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 65,
+				.intent = NUMAB_INTENT_PLACE),
+		NUMAB_CASE_PLAN(WATCH, 2, 1, 2000),
 	}, {
 		"watch: three faults of 64 are remote",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .local = 61, .remote = 3),
@@ -1449,24 +1588,71 @@ static const struct numab_page_case numab_page_cases[] = {
 		},
 		NUMAB_PAGE_MOVE,
 	}, {
-		"threads that live apart: first time",
+		"threads of which little is known: first time",
 		{ .nid = 0, .home = 1, .last_nid = 1 },
 		NUMAB_PAGE_FIRST,
 	}, {
-		"threads that live apart: never seen, so by nobody",
+		"threads of which little is known: never seen, so by nobody",
 		{ .nid = 0, .home = 1, .same_task = true, .last_nid = 1 },
 		NUMAB_PAGE_FIRST,
 	}, {
-		"threads that live apart: twice the same one",
+		"threads of which little is known: twice the same one",
 		{
 			.nid = 0, .home = 1, .seen = true, .same_task = true,
 			.last_nid = 0,
 		},
 		NUMAB_PAGE_MOVE,
 	}, {
-		"threads that live apart: another one before",
+		"threads of which little is known: another one before",
 		{ .nid = 0, .home = 1, .seen = true, .last_nid = 1 },
 		NUMAB_PAGE_OTHER,
+	}, {
+		"threads that live apart: the first one takes it along",
+		{ .nid = 0, .home = 1, .apart = true },
+		NUMAB_PAGE_MOVE,
+	}, {
+		"threads that live apart: whatever the page remembers",
+		{
+			.nid = 0, .home = 1, .apart = true, .same_task = true,
+			.last_nid = 2,
+		},
+		NUMAB_PAGE_MOVE,
+	}, {
+		"threads that live apart: twice the same one",
+		{
+			.nid = 0, .home = 1, .apart = true, .seen = true,
+			.same_task = true, .last_nid = 0,
+		},
+		NUMAB_PAGE_MOVE,
+	}, {
+		"threads that live apart: another one before",
+		{
+			.nid = 0, .home = 1, .apart = true, .seen = true,
+			.last_nid = 1,
+		},
+		NUMAB_PAGE_OTHER,
+	}, {
+		"threads that live apart: with the same home",
+		{
+			.nid = 0, .home = 1, .apart = true, .together = true,
+			.seen = true, .last_nid = 0,
+		},
+		NUMAB_PAGE_MOVE,
+	}, {
+		"threads that live apart: no home yet",
+		{ .nid = 0, .home = NUMA_NO_NODE, .apart = true },
+		NUMAB_PAGE_UNDECIDED,
+	}, {
+		"threads that live apart: at home",
+		{ .nid = 1, .home = 1, .apart = true },
+		NUMAB_PAGE_HOME,
+	}, {
+		"threads that live apart: at a home of their old group",
+		{
+			.nid = 0, .home = 1, .apart = true,
+			.at_group_home = true,
+		},
+		NUMAB_PAGE_SHARED,
 	}, {
 		"foreign: first time",
 		{ .nid = 0, .home = 1, .foreign = true, .last_nid = 1 },
@@ -1477,6 +1663,10 @@ static const struct numab_page_case numab_page_cases[] = {
 			.nid = 0, .home = 1, .foreign = true, .together = true,
 			.last_nid = 1,
 		},
+		NUMAB_PAGE_FIRST,
+	}, {
+		"foreign: first time for threads that live apart",
+		{ .nid = 0, .home = 1, .foreign = true, .apart = true },
 		NUMAB_PAGE_FIRST,
 	}, {
 		"foreign: the last one was elsewhere",

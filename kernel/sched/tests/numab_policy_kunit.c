@@ -237,6 +237,7 @@ NUMAB_PROP_TEST(density_floor, 11)
 NUMAB_PROP_TEST(period, 12)
 NUMAB_PROP_TEST(watch_settles, 13)
 NUMAB_PROP_TEST(page, 14)
+NUMAB_PROP_TEST(repaired, 17)
 
 static struct kunit_case numab_policy_cases[] = {
 	KUNIT_CASE_PARAM(numab_test_normalise, numab_share_gen_params),
@@ -272,6 +273,7 @@ static struct kunit_case numab_policy_cases[] = {
 	KUNIT_CASE(numab_any_period),
 	KUNIT_CASE(numab_any_watch_settles),
 	KUNIT_CASE(numab_any_page),
+	KUNIT_CASE(numab_any_repaired),
 	{}
 };
 

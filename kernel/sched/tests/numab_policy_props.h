@@ -185,12 +185,12 @@ static u32 numab_prop_cost(const struct numab_prop *p, int n)
 	return numab_access_cost(&p->topo, numab_prop_nodes, n);
 }
 
-/* Cost, and what it takes to leave a home for the node. */
+/* Cost, and what it takes to leave @home for the node if that is no home. */
 static u32 numab_prop_price(const struct numab_prop *p, int home, int n)
 {
 	u32 price = numab_prop_cost(p, n);
 
-	if (home != NUMA_NO_NODE)
+	if (home != NUMA_NO_NODE && !numab_prop_nodes[n].home)
 		price += NUMAB_SHARE_ONE / NUMAB_MARGIN_PART *
 			 (p->topo.distance(home, n) - NUMAB_DISTANCE_LOCAL);
 	return price;
@@ -386,28 +386,47 @@ static void numab_prop_stay(struct numab_prop *p)
 			    p->round, nid, home);
 }
 
-/* Where the node picked becomes the home, the next decision is the same. */
+/* Make one node the home of all, and decide again. */
+static int numab_prop_pick_from(const struct numab_prop *p, int home)
+{
+	int n;
+
+	for (n = 0; n < p->topo.nr; n++)
+		numab_prop_nodes[n].home = n == home ? p->demand : 0;
+	return numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
+}
+
+/*
+ * Where the node picked becomes the home, the next decision is the same. Not if
+ * it was the weaker one of several homes: what is no home had its price from the
+ * strongest of them, and has a lower one from here if it is nearer. One more
+ * decision may go there, but not to any of the former homes, and is the last.
+ */
 static void numab_prop_pick_stable(struct numab_prop *p)
 {
-	int nid, n;
+	int strongest = numab_prop_home(p);
+	int nid, next, n;
+	bool weaker;
 
 	numab_prop_straighten(p);
 	nid = numab_pick_node(&p->topo, numab_prop_nodes, p->demand);
 	if (nid == NUMA_NO_NODE)
 		return;
 
-	for (n = 0; n < p->topo.nr; n++)
-		numab_prop_nodes[n].home = n == nid ? p->demand : 0;
-	KUNIT_EXPECT_EQ_MSG(p->test, nid,
-			    numab_pick_node(&p->topo, numab_prop_nodes,
-					    p->demand),
-			    "round %u, settled", p->round);
+	weaker = numab_prop_nodes[nid].home && nid != strongest;
+	memcpy(numab_prop_other, numab_prop_nodes,
+	       p->topo.nr * sizeof(*numab_prop_nodes));
+	next = numab_prop_pick_from(p, nid);
+	KUNIT_EXPECT_TRUE_MSG(p->test, next == nid ||
+			      (weaker && !numab_prop_other[next].home),
+			      "round %u, settled, nodes %d %d", p->round, nid,
+			      next);
+	KUNIT_EXPECT_EQ_MSG(p->test, next, numab_prop_pick_from(p, next),
+			    "round %u, settled again", p->round);
 
 	for (n = 0; n < p->topo.nr; n++)
-		numab_prop_nodes[n].here = n == nid ? p->demand : 0;
-	KUNIT_EXPECT_EQ_MSG(p->test, nid,
-			    numab_pick_node(&p->topo, numab_prop_nodes,
-					    p->demand),
+		numab_prop_nodes[n].here = n == next ? p->demand : 0;
+	KUNIT_EXPECT_EQ_MSG(p->test, next, numab_prop_pick_from(p, next),
 			    "round %u, moved", p->round);
 }
 
@@ -527,8 +546,9 @@ static bool numab_prop_settle(const struct numab_prop *p)
 }
 
 /*
- * A group that follows its grants comes to rest. Not always at once: the grants
- * say which home is the strongest, and with it the price of all others changes.
+ * A group of whole tasks that follows its grants comes to rest, whatever the
+ * distances. Not always at once: the grants say what is a home and which one is
+ * the strongest, and with it the price of all other nodes changes.
  */
 static void numab_prop_spread_stable(struct numab_prop *p)
 {
@@ -537,7 +557,6 @@ static void numab_prop_spread_stable(struct numab_prop *p)
 	if (!p->whole)
 		return;
 
-	numab_prop_straighten(p);
 	do {
 		numab_spread(&p->topo, numab_prop_nodes, p->demand);
 	} while (!numab_prop_settle(p) && times++ < NUMAB_PROP_SETTLE);
@@ -686,13 +705,16 @@ static void numab_prop_fair(struct numab_prop *p)
 				    p->topo.nr, "round %u", p->round);
 }
 
-/* Who would be a group with strangers' eyes is one with friends'. */
+/*
+ * Who would be a group with strangers' eyes is one with friends', and friends
+ * part after a full window only.
+ */
 static void numab_prop_bond(struct numab_prop *p)
 {
 	struct numab_sharing s = {
 		.shared = numab_prop_bits(40),
 		.private = numab_prop_bits(43),
-		.samples = numab_prop_below(64),
+		.samples = numab_prop_below(128),
 		.threads = 2 + numab_prop_below(9),
 	};
 	enum numab_bond before = numab_bond(&s), after;
@@ -705,6 +727,12 @@ static void numab_prop_bond(struct numab_prop *p)
 	if (before != NUMAB_BOND_SINGLE)
 		KUNIT_EXPECT_EQ_MSG(p->test, before, after, "round %u",
 				    p->round);
+	if (s.samples < 64)
+		KUNIT_EXPECT_TRUE_MSG(p->test, after != NUMAB_BOND_SINGLE,
+				      "round %u", p->round);
+	else if (before == NUMAB_BOND_SINGLE)
+		KUNIT_EXPECT_TRUE_MSG(p->test, after != NUMAB_BOND_UNKNOWN,
+				      "round %u", p->round);
 	s.shared *= 100;
 	s.private *= 100;
 	KUNIT_EXPECT_EQ_MSG(p->test, after, numab_bond(&s), "round %u",
@@ -722,6 +750,8 @@ static void numab_prop_scan_input(struct numab_scan_input *in)
 		.stride = 1 + numab_prop_below(512),
 		.local = numab_prop_bits(numab_prop_below(60)),
 		.remote = numab_prop_bits(numab_prop_below(60)),
+		.repaired = numab_prop_bits(numab_prop_below(60)),
+		.intent = numab_prop_below(NUMAB_INTENT_WATCH + 1),
 		.failed = numab_prop_bits(numab_prop_below(60)),
 		.undecided = numab_prop_one_in(3),
 		.moved = numab_prop_one_in(3),
@@ -766,6 +796,14 @@ static void numab_prop_density_floor(struct numab_prop *p)
 				    p->round);
 }
 
+/* What is remote, less what a pass that marked all of it has brought home. */
+static u64 numab_prop_left(const struct numab_scan_input *in)
+{
+	if (in->intent != NUMAB_INTENT_PLACE)
+		return in->remote;
+	return in->remote > in->repaired ? in->remote - in->repaired : 0;
+}
+
 /*
  * The intent follows from the input alone, the period stays within its limits,
  * of which the lower one is a quarter while learning, and ends at two seconds
@@ -776,9 +814,12 @@ static void numab_prop_period(struct numab_prop *p)
 	struct numab_scan_input in;
 	struct numab_scan_plan plan;
 	unsigned int least, most;
+	u64 left, seen;
 
 	numab_prop_scan_input(&in);
 	numab_plan_scan(&in, &plan);
+	left = numab_prop_left(&in);
+	seen = in.local + in.remote;
 	least = in.period_min_ms;
 	most = in.period_max_ms;
 
@@ -787,12 +828,12 @@ static void numab_prop_period(struct numab_prop *p)
 				    "round %u", p->round);
 		least = max(least / 4, 1U);
 		most = least;
-	} else if (in.moved || in.remote > in.local) {
+	} else if (in.moved || left > seen / 16) {
 		KUNIT_EXPECT_EQ_MSG(p->test, plan.intent, NUMAB_INTENT_PLACE,
 				    "round %u", p->round);
 		if (in.failed <= in.remote / 2)
 			most = least;
-	} else if (in.remote < in.local / 15) {
+	} else if (left < seen / 16) {
 		KUNIT_EXPECT_EQ_MSG(p->test, plan.intent, NUMAB_INTENT_WATCH,
 				    "round %u", p->round);
 		most = max(least, min(most, 2000U));
@@ -800,6 +841,27 @@ static void numab_prop_period(struct numab_prop *p)
 	KUNIT_EXPECT_TRUE_MSG(p->test, plan.period_ms >= least &&
 			      plan.period_ms <= most, "round %u: %u of %u..%u",
 			      p->round, plan.period_ms, least, most);
+}
+
+/*
+ * What a pass that marked all has brought home is as good as local; what any
+ * other pass has is not.
+ */
+static void numab_prop_repaired(struct numab_prop *p)
+{
+	struct numab_scan_input in, other;
+	struct numab_scan_plan plan, want;
+
+	numab_prop_scan_input(&in);
+	other = in;
+	other.remote = numab_prop_left(&in);
+	other.local += in.remote - other.remote;
+	other.repaired = 0;
+	other.intent = NUMAB_INTENT_WATCH;
+	numab_plan_scan(&in, &plan);
+	numab_plan_scan(&other, &want);
+	KUNIT_EXPECT_EQ_MSG(p->test, plan.intent, want.intent, "round %u",
+			    p->round);
 }
 
 /* Where nothing happens, plans end at one that repeats itself. */
@@ -817,6 +879,7 @@ static void numab_prop_watch_settles(struct numab_prop *p)
 		numab_plan_scan(&in, &plan);
 		in.stride = plan.stride;
 		in.period_ms = plan.period_ms;
+		in.intent = plan.intent;
 	}
 	numab_plan_scan(&in, &next);
 	KUNIT_EXPECT_EQ_MSG(p->test, plan.stride, next.stride, "round %u",
@@ -831,7 +894,8 @@ static void numab_prop_watch_settles(struct numab_prop *p)
 
 /*
  * A page moves only to a home that it is not at, never away from a home of its
- * group, and, of a stranger's or of threads that live apart, never unseen.
+ * group, and never unseen if strangers use it or nothing is known of its users.
+ * That threads live apart says something of pages that nobody was seen at.
  */
 static void numab_prop_page(struct numab_prop *p)
 {
@@ -840,6 +904,7 @@ static void numab_prop_page(struct numab_prop *p)
 		.home = (int)numab_prop_below(4) - 1,
 		.at_group_home = numab_prop_one_in(2),
 		.together = numab_prop_one_in(2),
+		.apart = numab_prop_one_in(2),
 		.foreign = numab_prop_one_in(2),
 		.seen = numab_prop_one_in(2),
 		.same_task = numab_prop_one_in(2),
@@ -847,6 +912,7 @@ static void numab_prop_page(struct numab_prop *p)
 	};
 	enum numab_verdict verdict = numab_page_verdict(&page);
 	bool settled = page.home == page.nid || page.home == NUMA_NO_NODE;
+	struct numab_page other = page;
 
 	KUNIT_EXPECT_EQ_MSG(p->test, verdict == NUMAB_PAGE_UNDECIDED,
 			    page.home == NUMA_NO_NODE, "round %u", p->round);
@@ -855,15 +921,22 @@ static void numab_prop_page(struct numab_prop *p)
 	KUNIT_EXPECT_EQ_MSG(p->test, verdict == NUMAB_PAGE_SHARED,
 			    page.at_group_home && !settled, "round %u",
 			    p->round);
+	other.apart = !page.apart;
+	if (page.seen || page.foreign || page.together)
+		KUNIT_EXPECT_EQ_MSG(p->test, verdict,
+				    numab_page_verdict(&other), "round %u",
+				    p->round);
 	if (verdict != NUMAB_PAGE_MOVE)
 		return;
-	KUNIT_EXPECT_TRUE_MSG(p->test, page.seen ||
-			      (page.together && !page.foreign), "round %u",
+	KUNIT_EXPECT_TRUE_MSG(p->test, page.seen || !page.foreign, "round %u",
 			      p->round);
+	KUNIT_EXPECT_TRUE_MSG(p->test, page.seen || page.together || page.apart,
+			      "round %u", p->round);
 	KUNIT_EXPECT_TRUE_MSG(p->test, page.last_nid == page.home ||
 			      !page.foreign, "round %u", p->round);
-	KUNIT_EXPECT_TRUE_MSG(p->test, page.together || page.foreign ||
-			      page.same_task, "round %u", p->round);
+	KUNIT_EXPECT_TRUE_MSG(p->test, !page.seen || page.together ||
+			      page.foreign || page.same_task, "round %u",
+			      p->round);
 }
 
 #endif /* _KERNEL_SCHED_TESTS_NUMAB_POLICY_PROPS_H */

@@ -69,7 +69,8 @@ TEST_F_TIMEOUT(told, preferred_node, 90)
 	EXPECT_LE(WANT_PERCENT,
 		  numa_follow(&self->buf, self->to->nid, WANT_PERCENT, SETTLE_SECS));
 	end = numa_now_ms() + SETTLE_SECS * 1000;
-	while (sched_value("numa_preferred_nid") != self->to->nid && numa_now_ms() < end)
+	while ((sched_value("numa_preferred_nid") != self->to->nid ||
+		!sched_value("total_numa_faults")) && numa_now_ms() < end)
 		numa_touch_for(&self->buf, 200);
 	EXPECT_EQ(self->to->nid, sched_value("numa_preferred_nid"));
 	EXPECT_LT(0, sched_value("total_numa_faults"));

@@ -16,6 +16,7 @@
 
 #define NOBODY		65534
 #define RACE_ROUNDS	2000
+#define RATE_LIMIT	"/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps"
 
 /* Limits of the knobs; those of the scan period also limit each other. */
 static const struct range {
@@ -28,6 +29,17 @@ static const struct range {
 	[NUMA_KNOB_PERIOD_MAX] = { 100, 3600000 },
 	[NUMA_KNOB_SCAN_SIZE] = { 1, 65536 },
 };
+
+/*
+ * Memory tiering, mode 2, comes with the promotion rate limit; where there is
+ * none, the mode must be refused.
+ */
+static long knob_max(enum numa_knob knob)
+{
+	if (knob == NUMA_KNOB_MODE && access(RATE_LIMIT, F_OK))
+		return 1;
+	return ranges[knob].max;
+}
 
 static const char * const nonsense[] = {
 	"abc\n", "12abc\n", "0x\n", "-1\n", "-99999999999\n", "99999999999\n",
@@ -59,7 +71,7 @@ static long get(enum numa_knob knob)
 /* What a write of @val must lead to, given the other limit of the period. */
 static int verdict(enum numa_knob knob, long val)
 {
-	if (val < ranges[knob].min || val > ranges[knob].max)
+	if (val < ranges[knob].min || val > knob_max(knob))
 		return -EINVAL;
 	if (knob == NUMA_KNOB_PERIOD_MIN && val > get(NUMA_KNOB_PERIOD_MAX))
 		return -EINVAL;
@@ -132,10 +144,10 @@ TEST_F(knob, refuses_nonsense)
 
 TEST_F(knob, keeps_to_its_range)
 {
-	const struct range *r = &ranges[variant->which];
+	long min = ranges[variant->which].min, max = knob_max(variant->which);
 	const long tries[] = {
-		r->min - 1, r->min, r->min + 1, (r->min + r->max) / 2, r->max - 1,
-		r->max, r->max + 1, r->max * 2, 0, 1, 4, 100, 99, 1000,
+		min - 1, min, min + 1, (min + max) / 2, max - 1, max, max + 1, max * 2,
+		0, 1, 4, 100, 99, 1000,
 	};
 	long before;
 	char text[32];
@@ -197,7 +209,7 @@ FIXTURE_TEARDOWN(period)
 
 TEST_F(period, min_never_above_max)
 {
-	ASSERT_EQ(0, numa_knob_write(NUMA_KNOB_PERIOD_MAX, ranges[NUMA_KNOB_PERIOD_MAX].max));
+	ASSERT_EQ(0, numa_knob_write(NUMA_KNOB_PERIOD_MAX, knob_max(NUMA_KNOB_PERIOD_MAX)));
 	ASSERT_EQ(0, numa_knob_write(NUMA_KNOB_PERIOD_MIN, 500));
 	ASSERT_EQ(0, numa_knob_write(NUMA_KNOB_PERIOD_MAX, 2000));
 	EXPECT_EQ(-EINVAL, numa_knob_write(NUMA_KNOB_PERIOD_MIN, 2001));
@@ -234,8 +246,6 @@ TEST_F_TIMEOUT(period, concurrent_writers, 60)
 FIXTURE(promotion) {
 	long saved;
 };
-
-#define RATE_LIMIT	"/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps"
 
 FIXTURE_SETUP(promotion)
 {
