@@ -40,7 +40,7 @@ static unsigned long numab_first_unit(const struct numab_hint *hint,
 {
 	unsigned long page = vmf->address >> PAGE_SHIFT;
 
-	if (huge)
+	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && huge)
 		return vmf->address >> HPAGE_PMD_SHIFT;
 	return page - folio_page_idx(hint->folio, pte_page(vmf->orig_pte));
 }

@@ -70,6 +70,7 @@ struct numab_slice {
 	unsigned int		marked;
 	unsigned int		huge;
 	unsigned int		vmas;
+	unsigned long		pages;
 };
 
 static bool numab_slice_over(const struct numab_slice *slice)
@@ -192,6 +193,7 @@ static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
 			break;
 		numab_mark_pte(slice, vma, addr, ptep);
 		slice->marked++;
+		slice->pages++;
 	}
 	arch_leave_lazy_mmu_mode();
 	pte_unmap_unlock(start, ptl);
@@ -238,6 +240,7 @@ static void numab_mark_huge(struct numab_slice *slice, struct vm_area_struct *vm
 		return;
 
 	slice->huge++;
+	slice->pages += HPAGE_PMD_NR;
 	count_vm_numa_event(NUMA_HUGE_PTE_UPDATES);
 }
 
@@ -323,13 +326,12 @@ static const struct mm_walk_ops numab_walk_ops = {
 static void numab_slice_done(struct mm_struct *mm, struct numab_scan *scan,
 			     const struct numab_slice *slice, unsigned long start)
 {
-	unsigned long pages = slice->marked + slice->huge * HPAGE_PMD_NR;
-	unsigned long looked = slice->examined + slice->huge * HPAGE_PMD_NR;
+	unsigned long looked = slice->examined + slice->pages - slice->marked;
 
 	scan->credit -= min(scan->credit, looked);
-	if (pages) {
-		count_vm_numa_events(NUMA_PTE_UPDATES, pages);
-		count_memcg_events_mm(mm, NUMA_PTE_UPDATES, pages);
+	if (slice->pages) {
+		count_vm_numa_events(NUMA_PTE_UPDATES, slice->pages);
+		count_memcg_events_mm(mm, NUMA_PTE_UPDATES, slice->pages);
 	}
 	trace_numab_scan(scan, start, slice->pos, slice->examined,
 			 slice->marked + slice->huge);
@@ -366,7 +368,7 @@ static bool numab_scan_vmas(struct mm_struct *mm, struct numab_scan *scan)
 	tlb_finish_mmu(&slice.tlb);
 
 	numab_slice_done(mm, scan, &slice, start);
-	mm->numa_scan_offset = slice.pos;
+	WRITE_ONCE(mm->numa_scan_offset, slice.pos);
 	return !vma;
 }
 
@@ -386,14 +388,17 @@ static void numab_refill(struct numab_scan *scan)
 	scan->refill = jiffies + max(msecs_to_jiffies(scan->period_ms), 1UL);
 }
 
-static void numab_pass_done(struct mm_struct *mm, struct numab_scan *scan)
+static void numab_pass_done(struct mm_struct *mm, struct numab_mm *nm)
 {
+	struct numab_scan *scan = &nm->scan;
 	unsigned long period = max(msecs_to_jiffies(scan->period_ms), 1UL);
 	unsigned long next = scan->pass_start + period;
-	unsigned long rest = jiffies + period / 2 + 1;
+	unsigned long rest = jiffies + min(period / 2 + 1, HZ / 4UL);
 
-	mm->numa_scan_offset = 0;
+	WRITE_ONCE(mm->numa_scan_offset, 0);
 	WRITE_ONCE(mm->numa_scan_seq, mm->numa_scan_seq + 1);
+	if (READ_ONCE(nm->joined))
+		next = scan->pass_start + HZ / 4;
 	/* What was marked last needs time to be used, or it is not counted. */
 	WRITE_ONCE(mm->numa_next_scan, time_after(next, rest) ? next : rest);
 }
@@ -401,8 +406,8 @@ static void numab_pass_done(struct mm_struct *mm, struct numab_scan *scan)
 /* The end of the last pass, or a task has moved and what was planned is stale. */
 static void numab_pass_begin(struct mm_struct *mm, struct numab_scan *scan)
 {
-	mm->numa_scan_offset = 0;
-	scan->pass_start = jiffies;
+	WRITE_ONCE(mm->numa_scan_offset, 0);
+	WRITE_ONCE(scan->pass_start, jiffies);
 	numab_plan_pass(mm);
 }
 
@@ -464,7 +469,7 @@ void numab_scan_slice(struct mm_struct *mm)
 		end = numab_scan_vmas(mm, scan);
 		mmap_read_unlock(mm);
 		if (end)
-			numab_pass_done(mm, scan);
+			numab_pass_done(mm, nm);
 		else
 			WRITE_ONCE(mm->numa_next_scan, numab_next_slice(scan));
 	}

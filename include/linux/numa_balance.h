@@ -73,6 +73,7 @@ struct numab_scan {
  * @aged: when @shared, @private and @bond_samples were last halved, in jiffies
  * @rcu: for readers that got here through a task that then left
  * @moved: a member got another home since the last scan plan
+ * @joined: a task became a member since the last scan plan
  * @shared: decayed weight of faults on memory another thread touched last
  * @private: decayed weight of faults on memory the same thread touched last
  * @bond_samples: decayed number of faults behind @shared and @private
@@ -95,6 +96,7 @@ struct numab_mm {
 	unsigned long		placed;
 	unsigned long		aged;
 	bool			moved;
+	bool			joined;
 	u64			shared;
 	u64			private;
 	unsigned int		bond_samples;

@@ -275,6 +275,25 @@ static void numab_forget(struct numab_task *nt)
 	nt->planned_failed = nt->failed;
 }
 
+/*
+ * Learn about a new member soon, whatever the others are at: a pass that rests
+ * for seconds is followed by the next one after a quarter of a second. The one
+ * that is under way goes on, or threads that come and go would keep the scanner
+ * at the low addresses for ever.
+ */
+static void numab_hasten(struct numab_mm *nm, struct mm_struct *mm)
+{
+	unsigned long soon = READ_ONCE(nm->scan.pass_start) + HZ / 4;
+
+	WRITE_ONCE(nm->joined, true);
+	if (READ_ONCE(mm->numa_scan_offset))
+		return;
+	if (time_before(soon, jiffies))
+		soon = jiffies;
+	if (time_before(soon, READ_ONCE(mm->numa_next_scan)))
+		WRITE_ONCE(mm->numa_next_scan, soon);
+}
+
 /**
  * numab_join - make the current task a member of its address space
  * @nt: current's state
@@ -297,10 +316,9 @@ void numab_join(struct numab_task *nt, struct mm_struct *mm)
 	WRITE_ONCE(nt->nm, nm);
 	list_add_tail(&nt->member, &nm->members);
 	nm->nr_members++;
-	/* Learn about the new one soon, whatever the others are at. */
-	WRITE_ONCE(nm->moved, true);
 	spin_unlock(&nm->lock);
-	WRITE_ONCE(mm->numa_next_scan, jiffies);
+
+	numab_hasten(nm, mm);
 }
 
 /**
@@ -772,6 +790,7 @@ void numab_plan_pass(struct mm_struct *mm)
 	else
 		nodes_clear(scan->settled);
 	WRITE_ONCE(nm->moved, false);
+	WRITE_ONCE(nm->joined, false);
 	spin_unlock(&nm->lock);
 
 	scan->intent = plan.intent;
