@@ -84,7 +84,8 @@ static void numab_observe(struct numab_hint *hint, struct vm_fault *vmf, bool hu
 	 * on behalf of others (see numab_decide()) must not leave a trace.
 	 */
 	hint->last_cpupid = LAST_CPUPID_MASK;
-	if (current->mm == mm && !folio_use_access_time(folio))
+	if (current->mm == mm && !numab_exempt(current) &&
+	    !folio_use_access_time(folio))
 		hint->last_cpupid = folio_xchg_last_cpupid(folio, cpupid);
 
 	count_vm_numa_event(NUMA_HINT_FAULTS);

@@ -398,9 +398,14 @@ static void numab_pass_done(struct mm_struct *mm, struct numab_mm *nm)
 	WRITE_ONCE(mm->numa_scan_offset, 0);
 	WRITE_ONCE(mm->numa_scan_seq, mm->numa_scan_seq + 1);
 	if (READ_ONCE(nm->joined))
-		next = scan->pass_start + HZ / 4;
+		next = scan->pass_start + min(period, HZ / 4UL);
 	/* What was marked last needs time to be used, or it is not counted. */
-	WRITE_ONCE(mm->numa_next_scan, time_after(next, rest) ? next : rest);
+	if (time_before(next, rest))
+		next = rest;
+	/* A task has got another home during the last slice: that cannot wait. */
+	if (READ_ONCE(nm->moved))
+		next = jiffies + 1;
+	WRITE_ONCE(mm->numa_next_scan, next);
 }
 
 /* The end of the last pass, or a task has moved and what was planned is stale. */

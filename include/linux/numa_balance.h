@@ -14,6 +14,7 @@
 #include <linux/nodemask.h>
 #include <linux/numa.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -158,6 +159,20 @@ static inline unsigned long numab_next_in_sample(unsigned long unit,
 	unsigned int into = unit % stride, want = phase % stride;
 
 	return unit + (want < into ? want + stride : want) - into;
+}
+
+/**
+ * numab_exempt - does a task stay out of NUMA balancing?
+ * @p: the task
+ *
+ * Kernel threads use memory of others for a while, and user workers (of vhost
+ * and the like) hardly ever return to user mode, where the work is done.
+ *
+ * Return: true if it does.
+ */
+static inline bool numab_exempt(const struct task_struct *p)
+{
+	return p->flags & (PF_KTHREAD | PF_USER_WORKER);
 }
 
 /* kernel/sched/numab_group.c */

@@ -73,9 +73,6 @@ unsigned int sysctl_numa_balancing_scan_size = 256;
 /* Read by debugfs in either balancer; promotion is not part of this one. */
 unsigned int sysctl_numa_balancing_hot_threshold = MSEC_PER_SEC;
 
-/* Tasks that use memory of others or do not pass by task work. */
-#define NUMAB_EXEMPT	(PF_KTHREAD | PF_USER_WORKER)
-
 /* --- life cycle of a task --- */
 
 static void numab_task_work(struct callback_head *work);
@@ -119,6 +116,7 @@ static struct numab_task *numab_task_alloc(struct task_struct *p)
 	nt->task = p;
 	nt->fresh = nt->hist + nr;
 	nt->home = NUMA_NO_NODE;
+	nt->settled = jiffies;
 	nt->claim_nid = NUMA_NO_NODE;
 	INIT_LIST_HEAD(&nt->member);
 	INIT_LIST_HEAD(&nt->claim);
@@ -145,7 +143,7 @@ struct numab_task *numab_task_get(struct task_struct *p)
 	struct numab_task *nt = p->numab;
 	struct mm_struct *mm = p->mm;
 
-	if (!mm || !READ_ONCE(mm->numab) || (p->flags & NUMAB_EXEMPT))
+	if (!mm || !READ_ONCE(mm->numab) || numab_exempt(p))
 		return NULL;
 	if (!nt)
 		nt = numab_task_alloc(p);
@@ -255,7 +253,7 @@ void numab_tick(struct rq *rq, struct task_struct *curr)
 
 	lockdep_assert_rq_held(rq);
 
-	if (!mm || (curr->flags & (PF_EXITING | NUMAB_EXEMPT)) || work->next != work)
+	if (!mm || (curr->flags & PF_EXITING) || numab_exempt(curr) || work->next != work)
 		return;
 	if (!numab_useful())
 		return;

@@ -140,10 +140,20 @@ static bool numab_ran_lately(const struct numab_task *nt)
 	return numab_ran_within(nt, NUMAB_LEASE);
 }
 
+/* Running, waiting for a CPU, or met by a tick of late. */
+static bool numab_awake(const struct numab_task *nt)
+{
+	struct task_struct *p = nt->task;
+
+	if (READ_ONCE(p->on_rq) == TASK_ON_RQ_QUEUED && !READ_ONCE(p->se.sched_delayed))
+		return true;
+	return numab_ran_within(nt, NUMAB_ASLEEP);
+}
+
 /* The average of a task that sleeps stays what it was when it fell asleep. */
 static u32 numab_task_demand(const struct numab_task *nt)
 {
-	if (!numab_ran_within(nt, NUMAB_ASLEEP))
+	if (!numab_awake(nt))
 		return 0;
 	return numab_demand(READ_ONCE(nt->task->se.avg.runnable_avg));
 }
