@@ -25,6 +25,9 @@ EMPTY_DIRS = ("proc", "sys", "dev", "run", "tmp", "root", "etc", "mnt")
 MODES = {"off": "disable", "base": "enable", "numab": "enable",
          "pinned": "disable", "inverse": "disable"}
 CPUS_OF_A_WINDOW = 8
+# What decides about a result, apart from the plugin; reports do not.
+SOURCES = [ROOT / "machine/lib" / name for name in
+           ("measure.py", "model.py", "oracle.py", "results.py", "symbols.py")]
 
 
 @dataclass
@@ -55,6 +58,8 @@ class Spec:
     calibration: str = ""   # appended to numa_calib's arguments; for tests
     files: list = field(default_factory=list)
     plugin: bool = True
+    setup: str = ""         # shell commands that the guest runs first
+    spin: int = 0           # rounds per remote miss: CPUs are threads, nothing is repeatable
 
 
 @dataclass
@@ -149,7 +154,7 @@ def distance_table(machine):
 
 
 def window_insns(machine):
-    """About 34 ms of guest time: fewer instructions would not let every CPU have its turn."""
+    """About 34 ms of guest time, in which every CPU has some thirty turns."""
     return (1 << 22) * max(1, -(-machine.cpus // CPUS_OF_A_WINDOW))
 
 
@@ -159,6 +164,8 @@ def plugin_options(spec, machine, out, symbol_file):
                "cpus": ".".join(map(str, cpu_nodes(machine))), "symbols": symbol_file,
                "sets": spec.cache.sets, "ways": spec.cache.ways, "line": spec.cache.line,
                "window": window_insns(machine)}
+    if spec.spin:
+        options["spin"] = spec.spin
     return ",".join([str(OUTPUT / "numa_probe.so")] + [f"{k}={v}" for k, v in options.items()])
 
 
@@ -166,13 +173,17 @@ def guest_script(spec, machine):
     """What the guest's shell runs."""
     sizes = ".".join(map(str, node_mib(machine))) + spec.calibration
     command = shlex.join([f"/prog/{Path(spec.command[0]).name}", *spec.command[1:]])
-    return (f"/machine/numa_calib {sizes} || exit 125\ncd /prog\n"
+    return (f"{spec.setup or ':'}\n/machine/numa_calib {sizes} || exit 125\ncd /prog\n"
             f"exec /machine/numa_watch -s {spec.sample_ms} {command}")
 
 
 def append_arguments(spec):
-    """The kernel's command line as far as the run decides."""
-    return (f"nokaslr norandmaps transparent_hugepage={spec.thp} "
+    """The kernel's command line as far as the run decides.
+
+    The probe knows the kernel by its addresses. Thunks around indirect calls would cost what no
+    present CPU pays, and hide who calls.
+    """
+    return (f"nokaslr norandmaps mitigations=off transparent_hugepage={spec.thp} "
             f"numa_balancing={MODES[spec.mode]} {spec.append}").strip()
 
 
@@ -188,9 +199,9 @@ def kernel_id(kernel):
 
 def own_sources():
     """Hashes of what measures and models."""
-    files = [p for d in (PLUGIN, Path(__file__).parent) for p in sorted(d.iterdir())
-             if p.is_file()]
-    return [sha256_file(path) for path in files]
+    plugin = [p for p in sorted(PLUGIN.iterdir()) if p.suffix in (".c", ".h") or
+              p.name == "Makefile"]
+    return [sha256_file(path) for path in plugin + SOURCES]
 
 
 def inputs_hash(spec, machine, initrd, symbol_text):
@@ -198,7 +209,7 @@ def inputs_hash(spec, machine, initrd, symbol_text):
     version = run("qemu-system-x86_64", "--version").splitlines()[0]
     args = qemu.command_line(machine, "K", "I", append_arguments(spec))
     facts = [sha256_file(spec.kernel), sha256(initrd), sha256(symbol_text.encode()), version,
-             shlex.join(args), guest_script(spec, machine), repr(spec.cache), str(spec.plugin),
+             shlex.join(args), guest_script(spec, machine), repr(spec.cache), f"{spec.plugin} {spec.spin}",
              *own_sources()]
     return sha256("\n".join(facts).encode())
 
@@ -272,7 +283,8 @@ def prepare(spec):
     if spec.mode not in MODES or spec.thp not in ("always", "never"):
         raise Failure(f"--mode is one of {', '.join(MODES)}; --thp is always or never")
     build()
-    machine = qemu.set_options(qemu.Machine(), qemu.topology(spec.topology))
+    machine = qemu.Machine(accel="mttcg" if spec.spin else "tcg")
+    qemu.set_options(machine, qemu.topology(spec.topology))
     ident = kernel_id(spec.kernel)
     text = symbols.symbol_file(spec.system_map or symbols.find_map(spec.kernel))
     initrd = image(spec)

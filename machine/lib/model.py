@@ -2,7 +2,7 @@
 """From counted events to time: what a machine with slow remote memory would have taken.
 
 The guest's CPUs run in turn and none of them waits for memory. So the work of a window is taken as
-done side by side by the CPUs that ran in it, and each miss costs what its distance says.
+done side by side by the CPUs that were busy in it, and each miss costs what its distance says.
 """
 
 from dataclasses import dataclass
@@ -10,24 +10,23 @@ from dataclasses import dataclass
 NS_INSN = 0.5
 NS_LOCAL = 80.0
 LOCAL_DISTANCE = 10
-# A CPU ran in a window if it had more than this share of an equal part of it. Ticks and load
-# balancing give an idle CPU up to 0.17; turns are uneven, a busy CPU had at least 0.25.
-BUSY_SHARE = 1 / 4
 CONSTANTS = {"ns_per_insn": NS_INSN, "ns_per_local_miss": NS_LOCAL,
-             "ns_per_remote_miss": "ns_per_local_miss * distance / 10", "busy_share": BUSY_SHARE}
+             "ns_per_remote_miss": "ns_per_local_miss * distance / 10"}
 
 
 @dataclass
 class Window:
-    """A window of the probe, reduced to what the model needs."""
+    """A window of the probe, reduced to what the model needs.
+
+    busy is the number of CPUs that had something to run, as a mean over the time of the window.
+    """
 
     index: int
     insn: int
     cost_ns: float
-    busy: int
+    busy: float
     local: int
     user: int
-    cpu_insn: list
 
 
 def miss_ns(distance):
@@ -40,31 +39,25 @@ def cost_ns(insn, misses, distances):
     return insn * NS_INSN + sum(n * miss_ns(d) for n, d in zip(misses, distances))
 
 
-def busy_cpus(insns):
-    """How many CPUs ran in a window."""
-    least = sum(insns) / len(insns) * BUSY_SHARE
-    return max(1, sum(insn > least for insn in insns))
-
-
 def reduce_window(record, cpu_node, distance):
     """A Window from a line of the probe; distance is the table of the nodes."""
     nodes = len(distance)
     cost = sum(cost_ns(cpu[0], cpu[1:], distance[node])
                for cpu, node in zip(record["cpu"], cpu_node))
-    insns = [cpu[0] for cpu in record["cpu"]]
-    return Window(record["w"], sum(insns), cost, busy_cpus(insns),
-                  sum(record["user"][n * nodes + n] for n in range(nodes)),
-                  sum(record["user"]), insns)
+    insn = sum(cpu[0] for cpu in record["cpu"])
+    return Window(record["w"], insn, cost, insn / max(1, record["par"]),
+                  sum(record["user"][n * nodes + n] for n in range(nodes)), sum(record["user"]))
 
 
 def parallel_s(windows):
-    """Time of the windows if the CPUs that ran in each had shared its work."""
+    """Time of the windows if the CPUs that were busy in each had shared its work."""
     return sum(w.cost_ns / w.busy for w in windows) / 1e9
 
 
 def mean_busy(windows):
-    """CPUs that ran, on average."""
-    return sum(w.busy for w in windows) / len(windows) if windows else None
+    """CPUs that were busy, on average: instructions by the time that they took side by side."""
+    time = sum(w.insn / w.busy for w in windows)
+    return sum(w.insn for w in windows) / time if time else None
 
 
 def share(local, total):

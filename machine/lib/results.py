@@ -121,24 +121,19 @@ def mark_at(raw, time, first, last):
     return min(marks, key=lambda m: abs(time_s(m) - time))
 
 
-def window_series(raw, interval):
-    """(seconds since the first mark, local share) per window: time by instructions."""
-    done, series = 0, []
-    scale = interval.seconds() / max(1, sum(w.insn for w in interval.windows))
-    for window in interval.windows:
+def window_series(interval, width=5):
+    """(seconds since the first mark, local share) per window: time by instructions.
+
+    The share is that of a few windows, so that one with hardly a miss is no dip.
+    """
+    windows, done, series = interval.windows, 0, []
+    scale = interval.seconds() / max(1, sum(w.insn for w in windows))
+    for index, window in enumerate(windows):
         done += window.insn
-        series.append((round(done * scale, 4), model.share(window.local, window.user)))
-    return smoothed(series)
-
-
-def smoothed(series, width=5):
-    """Mean of the shares of a few windows, so that one window in which few CPUs ran is no dip."""
-    shares = [share for _, share in series]
-    result = []
-    for index, (time, _) in enumerate(series):
-        known = [s for s in shares[max(0, index - width + 1):index + 1] if s is not None]
-        result.append((time, round(sum(known) / len(known), 5) if known else None))
-    return result
+        near = windows[max(0, index - width + 1):index + 1]
+        value = model.share(sum(w.local for w in near), sum(w.user for w in near))
+        series.append((round(done * scale, 4), None if value is None else round(value, 5)))
+    return series
 
 
 def note_rates(notes, first_s, last_s):
@@ -168,6 +163,12 @@ def memory_series(notes):
              "pages_migrated": note["vmstat"].get("numa_pages_migrated", 0)} for note in notes]
 
 
+def functions(mark):
+    """Calls and instructions of the balancer's functions that were called."""
+    return {name: {"calls": calls, "insn": insn}
+            for name, (calls, insn) in mark["functions"].items() if calls}
+
+
 def identity(raw):
     """What was run."""
     spec = raw.spec
@@ -177,12 +178,12 @@ def identity(raw):
             "constants": model.CONSTANTS}
 
 
-def locality(raw, whole, third):
+def locality(whole, third):
     """Local shares and the time to become local, against fully local memory.
 
     Against a pinned run, model.t95() takes local_series and 0.95 of that run's share.
     """
-    series = window_series(raw, whole)
+    series = window_series(whole)
     return {"guest_s": whole.seconds(), "matrix": whole.matrix(),
             "local_share": model.matrix_share(whole.matrix()),
             "local_share_last": model.matrix_share(third.matrix()),
@@ -191,14 +192,15 @@ def locality(raw, whole, third):
 
 def overhead(raw, program, third):
     """The kernel's work, over the whole program; against an off run elsewhere."""
-    end = raw.marks[-1]
+    end, called = raw.marks[-1], functions(raw.marks[-1])
     vmstat = vmstat_delta(raw.notes)
     return {"kernel_insn": program.insn()["kernel"], "user_insn": program.insn()["user"],
             "overhead_pct": None, "overhead_parts": program.parts(),
             "pte_updates": pte_updates(vmstat), "hint_faults": vmstat.get("numa_hint_faults", 0),
             "pages_migrated": vmstat.get("numa_pages_migrated", 0), "vmstat": vmstat,
-            "task_moves": end["counts"].get("task_moves", 0),
-            "task_swaps": end["counts"].get("task_swaps", 0),
+            "functions": called,
+            "task_moves": called.get("migrate_task_to", {}).get("calls", 0),
+            "task_swaps": called.get("migrate_swap", {}).get("calls", 0),
             "longest_slice_insn": end["scan_span"]["max"],
             "slice_p99_insn": end["scan_span"]["p99"],
             "fault_pause_max_insn": end["fault_span"]["max"],
@@ -227,7 +229,7 @@ def result(raw):
     split = mark_at(raw, time_s(last) - (time_s(last) - time_s(first)) / 3, first, last)
     whole, third = Interval(raw, first, last), Interval(raw, split, last)
     steps = [m for m in raw.marks if first["seq"] <= m["seq"] <= last["seq"]]
-    facts = {**identity(raw), **locality(raw, whole, third),
+    facts = {**identity(raw), **locality(whole, third),
              **overhead(raw, Interval(raw, raw.marks[0], raw.marks[-1]), third),
              **performance(whole, third),
              "oracle_pages": oracle.fewest_pages(raw.oracle, nodes_of_cpus, raw.machine.nodes),

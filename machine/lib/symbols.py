@@ -8,22 +8,29 @@ from common import Failure
 
 # Functions whose instructions, and those of what they call, are for a part. An inner function
 # takes over from an outer one. Names of the base balancer first, then those of CONFIG_NUMAB.
+# A compiler may have inlined any of them; then they count for the one around them.
 ROOTS = [
-    ("scan", r"task_numa_work|numab_scan_\w+"),
-    ("hint", r"do_huge_pmd_numa_page|do_numa_page|numab_hint_\w+"),
+    ("scan", r"task_numa_work|numab_scan_(slice|vmas)"),
+    ("hint", r"do_huge_pmd_numa_page|do_numa_page|numab_hint_p[tm][ed]"),
     ("copy", r"folio_mc_copy|folio_copy|copy_mc_to_kernel"),
     ("migrate", r"migrate_pages|migrate_misplaced_folio|migrate_misplaced_folio_prepare"),
-    ("place", r"task_numa_fault|task_numa_free|task_numa_migrate|should_numa_migrate_memory|"
-              r"sched_setnuma|migrate_swap|migrate_swap_stop|"
-              r"numab_(account|judge|tick|exit|join|leave|place|assign|task_work)\w*"),
+    ("place", r"task_numa_(fault|free|placement|migrate|find_cpu|group|compare|assign)|"
+              r"task_tick_numa|numa_migrate_preferred|update_numa_stats|update_scan_period|"
+              r"update_task_scan_period|should_numa_migrate_memory|migrate_degrades_locality|"
+              r"sched_setnuma|migrate_task_to|migrate_swap|migrate_swap_stop|"
+              r"numab_(account|judge|judge_beside|tick|exit|task_work|task_get|join|leave|"
+              r"end_window|go_home|plan_pass|pull_verdict|mm_get|mm_put|mm_free|mm_free_rcu)"),
 ]
-# Everything else of CONFIG_NUMAB is placement unless it is called from one of the above.
+# Everything else of CONFIG_NUMAB is for the part that it is called from, or else placement.
 WEAK = r"numab_\w+"
+# ... but for its own tests, which run before a program does.
+NO_PART = r"numab_(test|prop|any|case)_\w+|numab_\w+_gen_params|numab_(setup|group_init)"
 # A page fault, and what tells that it is a hint fault.
 FAULT = r"handle_mm_fault"
-CONFIRM = r"numa_migrate_check|do_huge_pmd_numa_page|task_numa_fault|numab_hint_\w+"
-COUNTS = [("task_moves", r"migrate_task_to"), ("task_swaps", r"migrate_swap"),
-          ("faults", FAULT), ("scans", r"task_numa_work|numab_scan_slice")]
+CONFIRM = r"numa_migrate_check|do_huge_pmd_numa_page|do_numa_page|task_numa_fault|" \
+          r"numab_hint_p[tm][ed]"
+# Functions whose calls are counted though they are no part's. All of the above are counted too.
+COUNTS = r"numa_migrate_check|change_prot_numa|migration_cpu_stop"
 IRQ = r"asm_(exc|sysvec)_\w+"
 IRQ_TABLES = r"irq_entries_start|spurious_entries_start"
 IDLE = r"do_idle|default_idle_call|arch_cpu_idle"
@@ -70,18 +77,15 @@ def lines_of(name, start, end):
     span = f"{start:x} {end:x} {name}"
     roots = [part for part, pattern in ROOTS if re.fullmatch(pattern, name)]
     yield from (f"root {part} {span}" for part in roots[:1])
-    if not roots and re.fullmatch(WEAK, name):
+    if not roots and re.fullmatch(WEAK, name) and not re.fullmatch(NO_PART, name):
         yield f"weak place {span}"
     for kind, pattern in (("fault", FAULT), ("confirm", CONFIRM), ("idle", IDLE),
                           ("irq", IRQ_TABLES), ("switch", "__switch_to_asm"),
-                          ("fork", "ret_from_fork_asm")):
+                          ("fork", "ret_from_fork_asm"), ("count", COUNTS)):
         if re.fullmatch(pattern, name):
             yield f"{kind} - {span}"
     if re.fullmatch(IRQ, name):
         yield f"irq - {start:x} {start + 1:x} {name}"
-    for count, pattern in COUNTS:
-        if re.fullmatch(pattern, name):
-            yield f"count {count} {span}"
 
 
 def symbol_file(path):

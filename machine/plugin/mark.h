@@ -24,11 +24,12 @@ enum machine_mark {
 	MARK_NODE = 0x100,	/* + node: the page belongs to it, the value is its page offset */
 	MARK_BYTE = 0x400,	/* + byte: shifted into the value of this task */
 	MARK_VALUE = 0x800,	/* + key: the value is complete */
+	MARK_ADD = 0xc00,	/* + key: the value is complete, and is added to what was there */
 };
 
 enum machine_key {
 	KEY_TIME_US = 0,	/* guest time */
-	KEY_UNITS = 1,		/* work done so far, all threads together */
+	KEY_UNITS = 1,		/* work done so far, all threads and processes together */
 	KEY_USER = 2,		/* 2 to 15: anything a workload wants in the snapshots */
 	NR_KEYS = 16,
 };
@@ -67,6 +68,16 @@ static inline void machine_value(unsigned int key, uint64_t value)
 {
 	machine_send(value);
 	machine_code(MARK_VALUE + key);
+}
+
+/*
+ * Add to one of the values. Threads and processes that share nothing count together with it: each
+ * adds what it has done since its last time.
+ */
+static inline void machine_add(unsigned int key, uint64_t value)
+{
+	machine_send(value);
+	machine_code(MARK_ADD + key);
 }
 
 /* A phase mark with the guest's time. */

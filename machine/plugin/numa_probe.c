@@ -12,7 +12,9 @@
  *	symbols=FILE	addresses of kernel functions
  *	sets= ways= line=	the cache of a node (4096 sets of 8 ways of 64 bytes)
  *	window=N	instructions of a window (2^22)
+ *	spin=N		rounds of a loop for each remote miss, and nothing else; see spin.c
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +23,10 @@
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
-struct probe probe = { .window = 1u << 22 };
+struct probe probe = { .window = 1u << 22, .line_shift = 6 };
 
 static struct cache caches[MAX_NODES];
-static uint32_t sets = 4096, ways = 8, line_shift = 6;
+static uint32_t sets = 4096, ways = 8;
 
 /* An access to memory: count it, and if the node's cache has not got it, who serves it. */
 static inline void access_memory(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
@@ -32,10 +34,10 @@ static inline void access_memory(unsigned int vcpu, qemu_plugin_meminfo_t info, 
 {
 	struct qemu_plugin_hwaddr *haddr;
 	struct cpu *cpu = &probe.cpu[vcpu];
-	uint64_t address, *recent = &cpu->recent[(vaddr >> line_shift) % RECENT];
+	uint64_t address, line = vaddr >> probe.line_shift, *recent = &cpu->recent[line % RECENT];
 	unsigned int node;
 
-	if (*recent == vaddr >> line_shift) {
+	if (*recent == line) {
 		cpu->now->acc[mode]++;
 		return;
 	}
@@ -44,10 +46,10 @@ static inline void access_memory(unsigned int vcpu, qemu_plugin_meminfo_t info, 
 	haddr = qemu_plugin_get_hwaddr(info, vaddr);
 	if (unlikely(!haddr || qemu_plugin_hwaddr_is_io(haddr)))
 		return;
-	*recent = vaddr >> line_shift;
+	*recent = line;
 	address = where_address(haddr);
 	cpu->now->acc[mode]++;
-	if (cache_hit(cpu->cache, address >> line_shift))
+	if (cache_hit(cpu->cache, address >> probe.line_shift))
 		return;
 	node = where_node(address);
 	if (likely(node != NO_NODE))
@@ -73,9 +75,14 @@ static void switch_task(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t 
 	kernel_access(vcpu, info, vaddr, data);
 }
 
-/* Count instructions of a mode; end the window when it is full. */
-static inline void count_insns(struct cpu *cpu, enum mode mode, uint32_t nr)
+/* Count instructions of a mode; end the turn and the window when they are full. */
+static inline void count_insns(unsigned int vcpu, enum mode mode, uint32_t nr)
 {
+	struct cpu *cpu = &probe.cpu[vcpu];
+
+	cpu->turn -= nr;
+	if (unlikely(cpu != probe.running || cpu->turn <= 0))
+		turns_next(vcpu);
 	cpu->now->insn[mode] += nr;
 	if (likely(cpu->now == &cpu->normal))
 		probe.insn += nr;
@@ -94,7 +101,7 @@ static void user_block(unsigned int vcpu, void *data)
 		parts_user(cpu);
 		memset(cpu->recent, 0, sizeof(cpu->recent));
 	}
-	count_insns(cpu, MODE_USER, (uintptr_t)data);
+	count_insns(vcpu, MODE_USER, (uintptr_t)data);
 }
 
 static void kernel_block(unsigned int vcpu, void *data)
@@ -104,17 +111,7 @@ static void kernel_block(unsigned int vcpu, void *data)
 	if (!cpu->last)
 		memset(cpu->recent, 0, sizeof(cpu->recent));
 	parts_kernel(cpu, data);
-	count_insns(cpu, MODE_KERNEL, ((const struct block *)data)->insns);
-}
-
-/* How many CPUs run nothing? A helper does not count: what it interrupted does. */
-static unsigned int idle_cpus(void)
-{
-	unsigned int cpu, idle = 0;
-
-	for (cpu = 0; cpu < probe.nr_cpus; cpu++)
-		idle += probe.cpu[cpu].under->idle;
-	return idle;
+	count_insns(vcpu, MODE_KERNEL, ((const struct block *)data)->insns);
 }
 
 /*
@@ -123,23 +120,12 @@ static unsigned int idle_cpus(void)
  */
 static void sample(uint64_t runnable)
 {
-	unsigned int idle = idle_cpus();
+	unsigned int idle = probe.nr_cpus - probe.nr_busy;
 
 	probe.samples.nr++;
 	probe.samples.idle += idle;
-	if (runnable > probe.nr_cpus - idle + 1)
+	if (runnable > probe.nr_busy + 1)
 		probe.samples.idle_queued += idle;
-}
-
-/* CPUs that the options do not tell of must not run: they would be in no figure. */
-static void check_spare_cpus(void)
-{
-	unsigned int cpu, mode;
-
-	for (cpu = probe.nr_cpus; cpu < MAX_CPUS; cpu++)
-		for (mode = 0; mode < NR_MODES; mode++)
-			if (probe.cpu[cpu].normal.insn[mode])
-				stop("CPU %u runs, the options tell of %u", cpu, probe.nr_cpus);
 }
 
 /* A phase begins. */
@@ -151,51 +137,59 @@ static void phase(enum machine_mark mark, unsigned int vcpu)
 		report_reset();
 		parts_reset();
 	}
-	if (!probe.begun)
-		return;
-	check_spare_cpus();
-	report_snapshot(mark, vcpu);
+	if (probe.begun)
+		report_snapshot(mark, vcpu);
 }
 
-/* A value is complete. */
-static void take_value(struct context *ctx, unsigned int key)
+/* A value is complete: set it, or add it to what was there. */
+static void take_value(unsigned int key, uint64_t value, bool add)
 {
-	probe.value[key % NR_KEYS] = ctx->value;
-	probe.has_value[key % NR_KEYS] = true;
-	ctx->value = 0;
+	key %= NR_KEYS;
+	probe.value[key] = add ? probe.value[key] + value : value;
+	probe.has_value[key] = true;
 }
 
-/* The task is one of ours. */
-static void become_helper(struct cpu *cpu)
+/* A mark that needs a value. */
+static void mark_with_value(unsigned int code, uint64_t value, uint64_t address)
 {
-	cpu->ctx->helper = true;
-	cpu->now = &cpu->helper;
+	if (code >= MARK_VALUE)
+		take_value(code, value, code >= MARK_ADD);
+	else if (code >= MARK_NODE)
+		where_calibrate(code - MARK_NODE, address, value);
+	else
+		sample(value);
 }
 
 /* A mark with a code. */
 static void mark(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
 {
-	struct cpu *cpu = &probe.cpu[vcpu];
-	struct context *ctx = cpu->ctx;
+	struct context *ctx = probe.cpu[vcpu].ctx;
 	unsigned int code = vaddr & 0xfff;
+	uint64_t address;
 
-	if (code >= MARK_VALUE) {
-		take_value(ctx, code - MARK_VALUE);
-	} else if (code >= MARK_BYTE) {
-		ctx->value = ctx->value << 8 | (code & 0xff);
-	} else if (code >= MARK_NODE) {
-		where_calibrate(code - MARK_NODE,
-				qemu_plugin_hwaddr_phys_addr(qemu_plugin_get_hwaddr(info, vaddr)),
-				ctx->value);
-		ctx->value = 0;
-	} else if (code == MARK_RUNNABLE) {
-		sample(ctx->value);
-		ctx->value = 0;
-	} else if (code == MARK_HELPER) {
-		become_helper(cpu);
-	} else {
+	if (code < MARK_HELPER) {
 		phase(code, vcpu);
+	} else if (code == MARK_HELPER) {
+		parts_helper(&probe.cpu[vcpu]);
+	} else if (code >= MARK_BYTE && code < MARK_VALUE) {
+		ctx->value = ctx->value << 8 | (code & 0xff);
+	} else {
+		address = qemu_plugin_hwaddr_phys_addr(qemu_plugin_get_hwaddr(info, vaddr));
+		mark_with_value(code, ctx->value, address);
+		ctx->value = 0;
 	}
+}
+
+/* The same where the CPUs are threads of the host, and tasks are not known. */
+static void mark_locked(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	if ((vaddr & 0xfff) == MARK_HELPER)
+		return;
+	pthread_mutex_lock(&lock);
+	mark(vcpu, info, vaddr, data);
+	pthread_mutex_unlock(&lock);
 }
 
 /* "xchg %bx, %bx", a mark without a code. */
@@ -204,18 +198,23 @@ static void plain_mark(unsigned int vcpu, void *data)
 	phase(MARK_TICK, vcpu);
 }
 
+/* Is an instruction this one? */
+static bool is_code(struct qemu_plugin_insn *insn, const uint8_t *code, size_t size)
+{
+	return qemu_plugin_insn_size(insn) == size &&
+	       !memcmp(qemu_plugin_insn_data(insn), code, size);
+}
+
 /* Instrument one instruction of user code. */
 static void user_insn(struct qemu_plugin_insn *insn)
 {
 	static const uint8_t coded[] = { 0x3e, 0x3e, 0x3e, 0x8a, 0x00 };
 	static const uint8_t plain[] = { 0x66, 0x87, 0xdb };
-	const void *code = qemu_plugin_insn_data(insn);
-	size_t size = qemu_plugin_insn_size(insn);
-	qemu_plugin_mem_cb_t cb = user_access;
+	qemu_plugin_mem_cb_t cb = spin_on() ? spin_access : user_access;
 
-	if (unlikely(size == sizeof(coded) && !memcmp(code, coded, size)))
-		cb = mark;
-	if (unlikely(size == sizeof(plain) && !memcmp(code, plain, size)))
+	if (unlikely(is_code(insn, coded, sizeof(coded))))
+		cb = spin_on() ? mark_locked : mark;
+	if (unlikely(is_code(insn, plain, sizeof(plain)) && !spin_on()))
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, plain_mark, QEMU_PLUGIN_CB_NO_REGS,
 						       NULL);
 	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
@@ -234,25 +233,41 @@ static void kernel_insn(struct qemu_plugin_insn *insn)
 					 NULL);
 }
 
-/* QEMU translates a block. */
-static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+/* Instrument a block of kernel code. */
+static void kernel_tb(struct qemu_plugin_tb *tb)
 {
-	static bool asked;
-	bool kernel = qemu_plugin_tb_vaddr(tb) >> 63;
+	size_t i;
+
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, kernel_block, QEMU_PLUGIN_CB_NO_REGS,
+					     (void *)parts_block(tb));
+	for (i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
+		kernel_insn(qemu_plugin_tb_get_insn(tb, i));
+}
+
+/* Instrument a block of user code. */
+static void user_tb(struct qemu_plugin_tb *tb)
+{
 	size_t i, nr = qemu_plugin_tb_n_insns(tb);
 
-	if (!asked)
-		probe.protected = turns_protect();
-	asked = true;
-
-	if (kernel)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, kernel_block, QEMU_PLUGIN_CB_NO_REGS,
-						     (void *)parts_block(tb));
-	else
+	if (!spin_on())
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, user_block, QEMU_PLUGIN_CB_NO_REGS,
 						     (void *)(uintptr_t)nr);
 	for (i = 0; i < nr; i++)
-		(kernel ? kernel_insn : user_insn)(qemu_plugin_tb_get_insn(tb, i));
+		user_insn(qemu_plugin_tb_get_insn(tb, i));
+}
+
+/* QEMU translates a block. */
+static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	static bool ready;
+
+	if (!ready && !spin_on())
+		turns_init();
+	ready = true;
+	if (!(qemu_plugin_tb_vaddr(tb) >> 63))
+		user_tb(tb);
+	else if (!spin_on())
+		kernel_tb(tb);
 }
 
 static void flush(qemu_plugin_id_t id)
@@ -278,14 +293,14 @@ static uint32_t power_of_two(const char *name, const char *value)
 /* Take one option. */
 static void option(const char *name, const char *value)
 {
-	if (where_option(name, value))
+	if (where_option(name, value) || spin_option(name, value))
 		return;
 	if (!strcmp(name, "out"))
 		probe.out = fopen(value, "w");
 	else if (!strcmp(name, "sets"))
 		sets = power_of_two(name, value);
 	else if (!strcmp(name, "line"))
-		line_shift = __builtin_ctz(power_of_two(name, value));
+		probe.line_shift = __builtin_ctz(power_of_two(name, value));
 	else if (!strcmp(name, "ways"))
 		ways = strtoul(value, NULL, 0);
 	else if (!strcmp(name, "window"))
@@ -301,8 +316,8 @@ static void set_up(void)
 
 	if (!probe.out || !probe.nr_cpus || !probe.nr_nodes || !probe.window)
 		stop("out=, mem=, cpus= and window= must be given");
-	if (ways < 2 || ways > 64 || line_shift < 5 || line_shift > 12)
-		stop("a cache has 2 to 64 ways and lines of 32 to 4096 bytes");
+	if (ways < 2 || ways > 64 || probe.line_shift < 6 || probe.line_shift > 12)
+		stop("a cache has 2 to 64 ways and lines of 64 to 4096 bytes");
 	where_init();
 	for (i = 0; i < probe.nr_nodes; i++)
 		cache_init(&caches[i], sets, ways);
@@ -313,8 +328,8 @@ static void set_up(void)
 			stop("CPU %u is on node %u, of %u", i, cpu->node, probe.nr_nodes);
 		cpu->cache = &caches[cpu->node];
 		cpu->now = &cpu->normal;
-		cpu->ctx = cpu->under = &cpu->boot;
 	}
+	parts_init();
 	probe.next_window = probe.window;
 	report_header();
 }

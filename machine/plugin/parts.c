@@ -10,7 +10,8 @@
  * stack pointer, so a task that sleeps in a function, or wakes up on another CPU, stays in it.
  *
  * A page fault is known to be a hint fault only when a function says so; what it did before is
- * counted again then.
+ * counted again then. A function that is not called but jumped to at the end of another has no
+ * return address of its own that could be seen: it ends with the function of interest around it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 #define SLOTS		16384u
 #define BUCKETS		(64 * 48)
 
-static const char * const part_names[NR_PARTS] = {
+const char * const part_names[NR_PARTS] = {
 	"rest", "scan", "hint", "copy", "migrate", "place",
 };
 
@@ -37,8 +38,12 @@ enum what {
 	IS_FORK = 32,
 	IS_IDLE = 64,
 	IS_CALL = 128,
-	IS_IRET = 256,
+	IS_RET = 256,
+	IS_IRET = 512,
 };
+
+/* A frame whose function was jumped to; it ends when the one below it does. */
+#define RET_UNKNOWN	1
 
 /* All that needs more than adding to a counter. */
 #define IS_EVENT (IS_ROOT | IS_FAULT | IS_CONFIRM | IS_COUNT | IS_IRQ | IS_FORK | IS_IDLE)
@@ -48,17 +53,29 @@ enum what {
  * @start: first address
  * @end: address behind the last
  * @what: bits of enum what; 0 for the function that switches tasks
+ * @function: number of its function
  * @part: part of a root
- * @count: number of a counter
  * @weak: a root only where the part would be PART_REST
  */
 struct symbol {
 	uint64_t start;
 	uint64_t end;
 	uint16_t what;
+	uint16_t function;
 	uint8_t part;
-	uint8_t count;
 	bool weak;
+};
+
+/**
+ * struct function - what is known of a function by its name
+ * @name: its name
+ * @calls: how often it was entered
+ * @insns: instructions of it and of what it calls up to the next root
+ */
+struct function {
+	char name[48];
+	uint64_t calls;
+	uint64_t insns;
 };
 
 /**
@@ -78,25 +95,24 @@ struct spans {
 static struct symbol symbols[MAX_SYMBOLS];
 static unsigned int nr_symbols;
 static uint64_t switch_start, switch_end;
-static char count_names[MAX_COUNTS][32];
-static uint64_t counts[MAX_COUNTS];
-static unsigned int nr_counts;
+static struct function functions[MAX_FUNCTIONS];
+static unsigned int nr_functions;
 static struct context contexts[SLOTS];
 static struct block *blocks;
 static struct spans spans[NR_SPANS];
 
-/* The number of a counter by its name. */
-static unsigned int count_index(const char *name)
+/* The number of a function by its name. */
+static unsigned int function_index(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_counts; i++)
-		if (!strcmp(count_names[i], name))
+	for (i = 0; i < nr_functions; i++)
+		if (!strcmp(functions[i].name, name))
 			return i;
-	if (nr_counts == MAX_COUNTS)
-		stop("symbols: more than %d counters", MAX_COUNTS);
-	snprintf(count_names[nr_counts], sizeof(count_names[0]), "%s", name);
-	return nr_counts++;
+	if (nr_functions == MAX_FUNCTIONS)
+		stop("symbols: more than %d functions", MAX_FUNCTIONS);
+	snprintf(functions[i].name, sizeof(functions[i].name), "%s", name);
+	return nr_functions++;
 }
 
 /* The part of a name; NR_PARTS if there is none. */
@@ -117,7 +133,7 @@ static bool symbol_kind(struct symbol *s, const char *kind, const char *arg)
 		enum what what;
 	} plain[] = {
 		{ "fault", IS_FAULT }, { "confirm", IS_CONFIRM }, { "irq", IS_IRQ },
-		{ "fork", IS_FORK }, { "idle", IS_IDLE },
+		{ "fork", IS_FORK }, { "idle", IS_IDLE }, { "count", IS_COUNT },
 	};
 	unsigned int i;
 
@@ -130,21 +146,17 @@ static bool symbol_kind(struct symbol *s, const char *kind, const char *arg)
 		s->part = part_index(arg);
 		return s->part < NR_PARTS;
 	}
-	if (!strcmp(kind, "count")) {
-		s->what = IS_COUNT;
-		s->count = count_index(arg);
-	}
 	return s->what;
 }
 
 /* Take a line: kind, argument or "-", start and end in hex, name. */
 static bool take_line(const char *line)
 {
-	char kind[16], arg[32];
+	char kind[16], arg[32], name[48];
 	unsigned long long start, end;
 	struct symbol *s = &symbols[nr_symbols];
 
-	if (sscanf(line, "%15s %31s %llx %llx", kind, arg, &start, &end) != 4)
+	if (sscanf(line, "%15s %31s %llx %llx %47s", kind, arg, &start, &end, name) != 5)
 		return false;
 	if (!strcmp(kind, "switch")) {
 		switch_start = start;
@@ -155,6 +167,8 @@ static bool take_line(const char *line)
 		return false;
 	s->start = start;
 	s->end = end;
+	if (s->what & (IS_ROOT | IS_FAULT | IS_COUNT))
+		s->function = function_index(name);
 	nr_symbols++;
 	return true;
 }
@@ -190,6 +204,13 @@ static bool is_call(const uint8_t *code, size_t size)
 	return *code == 0xe8 || (size > 1 && *code == 0xff && (code[1] >> 3 & 7) == 2);
 }
 
+/* Does the instruction return from a function? */
+static bool is_ret(const uint8_t *code, size_t size)
+{
+	return code[0] == 0xc3 || (size == 3 && code[0] == 0xc2) ||
+	       (size == 2 && code[0] == 0xf3 && code[1] == 0xc3);
+}
+
 /* Does the instruction return from an interrupt? */
 static bool is_iret(const uint8_t *code, size_t size)
 {
@@ -209,12 +230,12 @@ static void match_symbols(struct block *block)
 		block->what |= s->what;
 		block->func_start = s->start;
 		block->func_end = s->end;
+		if (s->what & (IS_ROOT | IS_FAULT | IS_COUNT))
+			block->function = s->function;
 		if (s->what == IS_ROOT) {
 			block->part = s->part;
 			block->weak = s->weak;
 		}
-		if (s->what == IS_COUNT)
-			block->count = s->count;
 	}
 }
 
@@ -239,6 +260,8 @@ const struct block *parts_block(struct qemu_plugin_tb *tb)
 	match_symbols(block);
 	if (is_call(qemu_plugin_insn_data(last), size))
 		block->what |= IS_CALL;
+	if (is_ret(qemu_plugin_insn_data(last), size))
+		block->what |= IS_RET;
 	if (is_iret(qemu_plugin_insn_data(last), size))
 		block->what |= IS_IRET;
 	block->next = blocks;
@@ -297,22 +320,59 @@ static struct context *find_context(uint64_t key)
 	stop("more than %u tasks", SLOTS);
 }
 
-/**
- * parts_switch - another task runs on a CPU
- * @cpu: the CPU
- * @key: names the task
- *
- * Return: the task's context.
- */
-struct context *parts_switch(struct cpu *cpu, uint64_t key)
+/* The task that runs on a CPU has changed, or what is known of it. */
+static void note_busy(struct cpu *cpu)
 {
-	struct context *ctx = find_context(key);
+	bool busy = !cpu->under->idle;
 
+	if (busy == cpu->busy)
+		return;
+	report_busy();
+	cpu->busy = busy;
+	probe.nr_busy += busy ? 1 : -1;
+}
+
+/* A task runs on a CPU. */
+static void run_task(struct cpu *cpu, struct context *ctx)
+{
 	cpu->ctx = ctx;
 	cpu->now = ctx->helper ? &cpu->helper : &cpu->normal;
 	if (!ctx->helper)
 		cpu->under = ctx;
-	return ctx;
+	note_busy(cpu);
+}
+
+/**
+ * parts_init - all CPUs run a task that is not known yet
+ */
+void parts_init(void)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < MAX_CPUS; cpu++)
+		probe.cpu[cpu].ctx = probe.cpu[cpu].under = &probe.cpu[cpu].boot;
+	for (cpu = 0; cpu < probe.nr_cpus; cpu++)
+		note_busy(&probe.cpu[cpu]);
+}
+
+/**
+ * parts_switch - another task runs on a CPU
+ * @cpu: the CPU
+ * @key: names the task
+ */
+void parts_switch(struct cpu *cpu, uint64_t key)
+{
+	run_task(cpu, find_context(key));
+}
+
+/**
+ * parts_helper - the task on a CPU is one of the measuring machine's own
+ * @cpu: the CPU
+ */
+void parts_helper(struct cpu *cpu)
+{
+	cpu->ctx->helper = true;
+	run_task(cpu, cpu->ctx);
 }
 
 /* Forget all frames of a task. */
@@ -367,7 +427,7 @@ static void add_span(enum span span, uint64_t length)
 }
 
 /* Push a frame. */
-static struct frame *push(struct context *ctx, uint64_t ret, enum part part)
+static struct frame *push(struct context *ctx, uint64_t ret, enum part part, uint16_t function)
 {
 	struct frame *frame;
 
@@ -376,7 +436,7 @@ static struct frame *push(struct context *ctx, uint64_t ret, enum part part)
 		drop_frames(ctx);
 	}
 	frame = &ctx->frame[ctx->depth++];
-	*frame = (struct frame) { .ret = ret, .start = ctx->work, .part = part };
+	*frame = (struct frame) { .ret = ret, .part = part, .function = function };
 	if (!ret)
 		ctx->irqs++;
 	return frame;
@@ -393,27 +453,28 @@ static void pop(struct context *ctx)
 		return;
 	}
 	if (frame->fault && frame->part == PART_HINT)
-		add_span(SPAN_FAULT, ctx->work - frame->start);
+		add_span(SPAN_FAULT, frame->work);
 	if (frame->part != PART_SCAN)
 		return;
 	for (i = 0; i < ctx->depth; i++)
 		if (ctx->frame[i].part == PART_SCAN)
 			return;
-	add_span(SPAN_SCAN, ctx->work - frame->start);
+	add_span(SPAN_SCAN, frame->work);
 }
 
-/* Has the task come back to where a function was called? Outer functions may return at once. */
+/*
+ * Has the task come back to where a function was called? A function that was jumped to shares its
+ * return address with the one before it, so look for the outermost.
+ */
 static void leave(struct context *ctx, uint64_t start)
 {
-	unsigned int i;
+	unsigned int i, left = ctx->depth;
 
-	for (i = ctx->depth; i && ctx->frame[i - 1].ret; i--) {
-		if (ctx->frame[i - 1].ret != start)
-			continue;
-		while (ctx->depth >= i)
-			pop(ctx);
-		return;
-	}
+	for (i = ctx->depth; i && ctx->frame[i - 1].ret; i--)
+		if (ctx->frame[i - 1].ret == start)
+			left = i - 1;
+	while (ctx->depth > left)
+		pop(ctx);
 }
 
 /* A fault turns out to be a hint fault. */
@@ -430,11 +491,15 @@ static void confirm(struct cpu *cpu)
 		frame->part = PART_HINT;
 		cpu->now->part[PART_REST] -= frame->rest;
 		cpu->now->part[PART_HINT] += frame->rest;
+		functions[frame->function].insns += cpu->now == &cpu->normal ? frame->rest : 0;
 		return;
 	}
 }
 
-/* The part of a function depends on where it is called from. */
+/*
+ * The part of a function depends on where it is called from: migration is the balancer's only
+ * below one of its functions, and copying only below migration.
+ */
 static enum part part_in(const struct context *ctx, const struct block *block)
 {
 	enum part outer = ctx->depth ? ctx->frame[ctx->depth - 1].part : PART_REST;
@@ -443,31 +508,47 @@ static enum part part_in(const struct context *ctx, const struct block *block)
 		return PART_REST;
 	if (block->weak && outer != PART_REST)
 		return outer;
+	if (block->part == PART_MIGRATE && outer == PART_REST)
+		return outer;
 	if (block->part == PART_COPY && outer != PART_MIGRATE)
 		return outer;
 	return block->part;
 }
 
-/* Push frames for a function that is entered, unless it is a jump back to its start. */
+/* Push a frame for a function that is entered by a call, or by a jump at the end of another. */
+static void push_function(struct cpu *cpu, const struct block *block)
+{
+	struct context *ctx = cpu->ctx;
+	uint64_t ret = cpu->call_ret;
+	struct frame *frame;
+
+	if (!ret) {
+		if (!ctx->depth || !ctx->frame[ctx->depth - 1].ret)
+			return;
+		ret = RET_UNKNOWN;
+	}
+	frame = push(ctx, ret, part_in(ctx, block), block->function);
+	frame->fault = block->what & IS_FAULT;
+}
+
+/* A function of interest is entered, unless it is a jump back to its start. */
 static void enter(struct cpu *cpu, const struct block *block)
 {
 	const struct block *last = cpu->last;
-	struct frame *frame;
 
 	if (last && last->start >= block->func_start && last->start < block->func_end &&
 	    !(last->what & IS_CALL))
 		return;
-	if (block->what & IS_COUNT)
-		counts[block->count]++;
-	if (block->what & IS_IDLE)
+	if (block->what & (IS_ROOT | IS_FAULT | IS_COUNT) && cpu->now == &cpu->normal)
+		functions[block->function].calls++;
+	if (block->what & IS_IDLE) {
 		cpu->ctx->idle = true;
+		note_busy(cpu);
+	}
 	if (block->what & IS_CONFIRM)
 		confirm(cpu);
-	if (!(block->what & (IS_ROOT | IS_FAULT)) || !cpu->call_ret)
-		return;
-	frame = push(cpu->ctx, cpu->call_ret, part_in(cpu->ctx, block));
-	if (block->what & IS_FAULT)
-		frame->fault = true;
+	if (block->what & (IS_ROOT | IS_FAULT))
+		push_function(cpu, block);
 }
 
 /* An interrupt or exception; one that comes from user code needs no frame. */
@@ -477,7 +558,7 @@ static void interrupt(struct cpu *cpu, const struct block *block)
 
 	if (!cpu->last || (cpu->last->what & IS_IRQ))
 		return;
-	frame = push(cpu->ctx, 0, PART_REST);
+	frame = push(cpu->ctx, 0, PART_REST, 0);
 	frame->call_ret = cpu->call_ret;
 }
 
@@ -509,23 +590,25 @@ static void event(struct cpu *cpu, const struct block *block)
 		drop_frames(cpu->ctx);
 		cpu->ctx->idle = false;
 		cpu->ctx->helper = false;
-		cpu->now = &cpu->normal;
-		cpu->under = cpu->ctx;
+		run_task(cpu, cpu->ctx);
 	}
 	if (block->what & (IS_ROOT | IS_FAULT | IS_CONFIRM | IS_COUNT | IS_IDLE))
 		enter(cpu, block);
 }
 
-/* Add the block's instructions to the part that the task is in. */
+/* Add a block's instructions to the part that the task is in, and to the frames up to there. */
 static void account(struct cpu *cpu, struct context *ctx, uint32_t insns)
 {
 	struct frame *frame = &ctx->frame[ctx->depth - 1];
+	unsigned int i;
 
 	cpu->now->part[frame->part] += insns;
-	if (!ctx->irqs)
-		ctx->work += insns;
-	if (frame->fault && frame->part == PART_REST)
+	if (frame->part == PART_REST)
 		frame->rest += insns;
+	else if (likely(cpu->now == &cpu->normal))
+		functions[frame->function].insns += insns;
+	for (i = ctx->depth; i && ctx->frame[i - 1].ret; i--)
+		ctx->frame[i - 1].work += insns;
 }
 
 /**
@@ -547,6 +630,8 @@ void parts_kernel(struct cpu *cpu, const struct block *block)
 		cpu->now->part[PART_REST] += block->insns;
 	if (block->what & IS_CALL)
 		cpu->call_ret = block->end;
+	else if (block->what & IS_RET)
+		cpu->call_ret = 0;
 	cpu->last = block;
 	if (unlikely(block->what & IS_IRET))
 		end_interrupt(cpu);
@@ -580,18 +665,22 @@ void parts_report(FILE *out)
 			(unsigned long long)spans[i].max,
 			(unsigned long long)percentile99(&spans[i]),
 			(unsigned long long)spans[i].sum);
-	fprintf(out, ",\"counts\":{");
-	for (i = 0; i < nr_counts; i++)
-		fprintf(out, "%s\"%s\":%llu", i ? "," : "", count_names[i],
-			(unsigned long long)counts[i]);
+	fprintf(out, ",\"functions\":{");
+	for (i = 0; i < nr_functions; i++)
+		fprintf(out, "%s\"%s\":[%llu,%llu]", i ? "," : "", functions[i].name,
+			(unsigned long long)functions[i].calls,
+			(unsigned long long)functions[i].insns);
 	fprintf(out, "}");
 }
 
 /**
- * parts_reset - runs and counters start anew
+ * parts_reset - runs and functions start anew
  */
 void parts_reset(void)
 {
+	unsigned int i;
+
 	memset(spans, 0, sizeof(spans));
-	memset(counts, 0, sizeof(counts));
+	for (i = 0; i < nr_functions; i++)
+		functions[i].calls = functions[i].insns = 0;
 }

@@ -15,7 +15,7 @@
 
 #define MAX_CPUS	64
 #define MAX_NODES	16
-#define MAX_COUNTS	16
+#define MAX_FUNCTIONS	256
 #define MAX_DEPTH	24
 #define RECENT		64	/* lines of a CPU's own filter */
 
@@ -28,7 +28,7 @@ enum mode {
 	NR_MODES,
 };
 
-/* Parts of the kernel; names in parts.c. */
+/* Parts of the kernel; their names are part_names[]. */
 enum part {
 	PART_REST,
 	PART_SCAN,
@@ -63,17 +63,19 @@ struct counters {
 /**
  * struct frame - a function of interest that a task is in
  * @ret: address that it returns to; 0 for an interrupt, which ends with iret
- * @start: the task's @work when it was entered
+ * @work: instructions of it and of what it calls, interrupts left out
  * @rest: instructions counted as PART_REST so far, while it is not known to be a hint fault
  * @call_ret: of an interrupt: the CPU's @call_ret when it came
+ * @function: number of the function
  * @part: what its instructions count as
  * @fault: a page fault that becomes PART_HINT if a function says so
  */
 struct frame {
 	uint64_t ret;
-	uint64_t start;
+	uint64_t work;
 	uint64_t rest;
 	uint64_t call_ret;
+	uint16_t function;
 	uint8_t part;
 	bool fault;
 };
@@ -81,7 +83,6 @@ struct frame {
 /**
  * struct context - a task of the guest, known by the address of its saved stack pointer
  * @key: that address; 0 for a free slot
- * @work: kernel instructions within frames, interrupts left out
  * @value: bytes sent by MARK_BYTE
  * @depth: frames in use
  * @irqs: how many of the frames are interrupts
@@ -91,7 +92,6 @@ struct frame {
  */
 struct context {
 	uint64_t key;
-	uint64_t work;
 	uint64_t value;
 	unsigned int depth;
 	unsigned int irqs;
@@ -111,8 +111,8 @@ struct cache;
  * @next: all blocks, to free them
  * @insns: number of instructions
  * @what: bits of enum what
+ * @function: number of that function
  * @part: part of a root
- * @count: number of a counter
  * @weak: a root only where the part would be PART_REST
  */
 struct block {
@@ -123,8 +123,8 @@ struct block {
 	struct block *next;
 	uint32_t insns;
 	uint16_t what;
+	uint16_t function;
 	uint8_t part;
-	uint8_t count;
 	bool weak;
 };
 
@@ -134,7 +134,9 @@ struct block {
  * @ctx: the task that runs
  * @under: the last task that ran and was no helper
  * @last: the kernel block executed before, NULL if it was user code
- * @call_ret: return address of the last call in the kernel
+ * @call_ret: return address of the last call in the kernel, 0 if it has returned
+ * @turn: instructions left of its turn
+ * @busy: the task that runs is no idle task; a helper does not count, what it interrupted does
  * @cache: the last-level cache of its node
  * @node: its node
  * @recent: virtual lines accessed since user and kernel mode last changed, direct-mapped: a small
@@ -146,6 +148,8 @@ struct cpu {
 	struct context *under;
 	const struct block *last;
 	uint64_t call_ret;
+	int64_t turn;
+	bool busy;
 	struct cache *cache;
 	unsigned int node;
 	uint64_t recent[RECENT];
@@ -171,11 +175,15 @@ struct samples {
  * @out: where the JSON lines go
  * @nr_cpus: CPUs of the guest
  * @nr_nodes: nodes of the guest
+ * @line_shift: binary logarithm of the size of a cache line
  * @insn: instructions of all CPUs
  * @next_window: value of @insn that ends the window
  * @window: length of a window in instructions
  * @windows: number of finished windows
- * @protected: nothing of the host's cuts a turn; unknown before the first block
+ * @running: the CPU whose turn it is
+ * @nr_busy: CPUs that run something
+ * @busy_since: value of @insn when that number changed
+ * @busy_insn: instructions in this window while a number of CPUs was busy
  * @begun: calibration is complete
  * @unknown: accesses to memory of no node since then
  * @lost: frames whose return was not seen
@@ -185,11 +193,15 @@ struct probe {
 	FILE *out;
 	unsigned int nr_cpus;
 	unsigned int nr_nodes;
+	unsigned int line_shift;
 	uint64_t insn;
 	uint64_t next_window;
 	uint64_t window;
 	uint64_t windows;
-	bool protected;
+	struct cpu *running;
+	unsigned int nr_busy;
+	uint64_t busy_since;
+	uint64_t busy_insn[MAX_CPUS + 1];
 	bool begun;
 	uint64_t unknown;
 	uint64_t lost;
@@ -206,11 +218,18 @@ void stop(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn
 /* report.c */
 void report_header(void);
 void report_window(void);
+void report_busy(void);
 void report_snapshot(enum machine_mark mark, unsigned int cpu);
 void report_reset(void);
 
 /* turns.c */
-bool turns_protect(void);
+void turns_init(void);
+void turns_next(unsigned int vcpu);
+
+/* spin.c */
+bool spin_option(const char *name, const char *value);
+bool spin_on(void);
+void spin_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data);
 
 /* where.c */
 bool where_option(const char *name, const char *value);
@@ -219,9 +238,12 @@ void where_calibrate(unsigned int node, uint64_t address, uint64_t offset);
 void where_complete(void);
 
 /* parts.c */
+extern const char * const part_names[NR_PARTS];
 bool parts_load(const char *file);
 const struct block *parts_block(struct qemu_plugin_tb *tb);
-struct context *parts_switch(struct cpu *cpu, uint64_t key);
+void parts_init(void);
+void parts_switch(struct cpu *cpu, uint64_t key);
+void parts_helper(struct cpu *cpu);
 void parts_user(struct cpu *cpu);
 void parts_kernel(struct cpu *cpu, const struct block *block);
 void parts_flush(void);

@@ -75,14 +75,40 @@ static void window_user(void)
 }
 
 /**
+ * report_busy - the number of busy CPUs changes, or a window ends
+ */
+void report_busy(void)
+{
+	probe.busy_insn[probe.nr_busy] += probe.insn - probe.busy_since;
+	probe.busy_since = probe.insn;
+}
+
+/*
+ * Instructions of a window had they been executed side by side: those that were executed while n
+ * CPUs were busy take an nth of their number. Interrupts of a machine that is all idle count once.
+ */
+static uint64_t parallel_insn(void)
+{
+	unsigned int busy;
+	uint64_t sum;
+
+	report_busy();
+	sum = probe.busy_insn[0];
+	for (busy = 1; busy <= probe.nr_cpus; busy++)
+		sum += probe.busy_insn[busy] / busy;
+	memset(probe.busy_insn, 0, sizeof(probe.busy_insn));
+	return sum;
+}
+
+/**
  * report_window - a window is over
  */
 void report_window(void)
 {
 	unsigned int cpu;
 
-	fprintf(probe.out, "{\"w\":%llu,\"i\":%llu,\"cpu\":[", ull(probe.windows++),
-		ull(probe.insn));
+	fprintf(probe.out, "{\"w\":%llu,\"i\":%llu,\"par\":%llu,\"cpu\":[", ull(probe.windows++),
+		ull(probe.insn), ull(parallel_insn()));
 	for (cpu = 0; cpu < probe.nr_cpus; cpu++) {
 		if (cpu)
 			fputc(',', probe.out);
@@ -145,14 +171,17 @@ static void values(void)
  */
 void report_header(void)
 {
-	unsigned int cpu;
+	unsigned int cpu, part;
 
 	fprintf(probe.out, "{\"probe\":1,\"nodes\":%u,\"window\":%llu,\"cpu_node\":[",
 		probe.nr_nodes, ull(probe.window));
 	for (cpu = 0; cpu < probe.nr_cpus; cpu++)
 		fprintf(probe.out, "%s%u", cpu ? "," : "", probe.cpu[cpu].node);
-	fputs("],\"parts\":[\"rest\",\"scan\",\"hint\",\"copy\",\"migrate\",\"place\"]}\n",
-	      probe.out);
+	fputs("],\"parts\":[", probe.out);
+	for (part = 0; part < NR_PARTS; part++)
+		fprintf(probe.out, "%s\"%s\"", part ? "," : "", part_names[part]);
+	fputs("]}\n", probe.out);
+	fflush(probe.out);
 }
 
 /**
@@ -167,8 +196,7 @@ void report_snapshot(enum machine_mark mark, unsigned int cpu)
 
 	fprintf(probe.out, "{\"mark\":%d,\"seq\":%u,\"on\":%u,\"i\":%llu,\"w\":%llu", mark,
 		snapshots++, cpu, ull(probe.insn), ull(probe.windows));
-	fprintf(probe.out, ",\"unknown\":%llu,\"lost\":%llu,\"protected\":%d", ull(probe.unknown),
-		ull(probe.lost), probe.protected);
+	fprintf(probe.out, ",\"unknown\":%llu,\"lost\":%llu", ull(probe.unknown), ull(probe.lost));
 	fprintf(probe.out, ",\"samples\":[%llu,%llu,%llu]", ull(s->nr), ull(s->idle),
 		ull(s->idle_queued));
 	parts_report(probe.out);
@@ -197,6 +225,8 @@ void report_reset(void)
 	}
 	memset(before, 0, sizeof(before));
 	memset(&probe.samples, 0, sizeof(probe.samples));
+	memset(probe.busy_insn, 0, sizeof(probe.busy_insn));
+	probe.busy_since = 0;
 	probe.insn = 0;
 	probe.unknown = 0;
 	probe.lost = 0;

@@ -27,7 +27,7 @@ struct node {
 static struct node nodes[MAX_NODES];
 uint8_t where_chunk[CHUNKS];
 struct host_chunk where_host[HOST_SLOTS];
-bool where_peek = true;
+static bool where_peek = true;
 
 /* Take numbers separated by dots; return how many. */
 static unsigned int numbers(const char *text, unsigned long *list, unsigned int max)
@@ -77,6 +77,7 @@ bool where_option(const char *name, const char *value)
 void where_init(void)
 {
 	memset(where_chunk, NO_NODE, sizeof(where_chunk));
+	memset(where_host, 0xff, sizeof(where_host));
 }
 
 /**
@@ -96,11 +97,11 @@ uint64_t where_slow(const struct qemu_plugin_hwaddr *haddr, uint64_t host)
 	uint64_t address = qemu_plugin_hwaddr_phys_addr(haddr);
 	uint64_t low = (1u << CHUNK_SHIFT) - 1;
 
-	if (where_peek && (address & 0xfff) != (host & 0xfff))
+	if (where_peek && (address & 0xfff) != (host & 0xfff)) {
 		where_peek = false;
-	if (!where_peek) {
-		memset(where_host, 0, sizeof(where_host));
-	} else if (where_node(address) != NO_NODE && (address & low) == (host & low)) {
+		memset(where_host, 0xff, sizeof(where_host));
+	}
+	if (where_peek && where_node(address) != NO_NODE && (address & low) == (host & low)) {
 		slot->host = host >> CHUNK_SHIFT;
 		slot->address = address & ~low;
 	}

@@ -13,7 +13,7 @@
 #define NO_NODE		0xff
 #define HOST_SLOTS	4096u
 
-/* Start of a host chunk's memory in QEMU's addresses; filled on demand. */
+/* Start of a host chunk's memory in QEMU's addresses; filled on demand, all ones if empty. */
 struct host_chunk {
 	uint64_t host;
 	uint64_t address;
@@ -21,7 +21,6 @@ struct host_chunk {
 
 extern uint8_t where_chunk[CHUNKS];
 extern struct host_chunk where_host[HOST_SLOTS];
-extern bool where_peek;
 
 uint64_t where_slow(const struct qemu_plugin_hwaddr *haddr, uint64_t host);
 
@@ -35,7 +34,7 @@ static inline unsigned int where_node(uint64_t address)
 
 /*
  * QEMU's address of an access. The library call walks the list of memory blocks; the host address
- * in its argument gives the same through a small table (where_init() says when that is done).
+ * in its argument gives the same through a small table; where_slow() checks that.
  */
 static inline uint64_t where_address(const struct qemu_plugin_hwaddr *haddr)
 {

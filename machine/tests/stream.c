@@ -39,7 +39,7 @@ static unsigned int nr_workers, nr_nodes;
 static unsigned long bytes;
 static const char *place;
 static pthread_barrier_t ready;
-static volatile bool go, stop;
+static volatile bool stop;
 
 /* The node of the CPU that we run on. */
 static unsigned int own_node(void)
@@ -133,8 +133,7 @@ static void *work(void *arg)
 	bind_data(w->data);
 	fill(w->data, value);
 	pthread_barrier_wait(&ready);
-	while (!go)
-		sched_yield();
+	pthread_barrier_wait(&ready);
 	while (!stop)
 		w->torn |= !pass(w, value);
 	return NULL;
@@ -183,7 +182,7 @@ static void start_workers(void)
 static void measure(unsigned int seconds)
 {
 	machine_mark(MARK_INIT_END);
-	go = true;
+	pthread_barrier_wait(&ready);
 	while (seconds--) {
 		usleep(1000000);
 		machine_value(KEY_UNITS, units());
