@@ -5,9 +5,11 @@
  * For each node: bind pages to it, and mark each of them together with its offset into the node's
  * memory. Then the counters begin. Runs as root before the workload.
  */
+#define _GNU_SOURCE
 #define MACHINE_MARK_GUEST
 #include <err.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +111,19 @@ static char *bound_pages(unsigned int node)
 	return pages;
 }
 
+/* Stay on this CPU: the probe may know tasks by their CPU only. */
+static void stay(void)
+{
+	unsigned int cpu;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (!getcpu(&cpu, NULL))
+		CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(1, "CPU %u", cpu);
+}
+
 /* Show the probe a node. */
 static void show_node(unsigned int node, unsigned long mib, unsigned int lie)
 {
@@ -129,6 +144,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		errx(2, "usage: numa_calib MIB.MIB... [wrong]");
+	stay();
 	read_zones();
 	next = argv[1];
 	for (node = 0; node < MAX_NODES; node++) {

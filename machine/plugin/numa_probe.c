@@ -86,11 +86,8 @@ static inline void count_insns(unsigned int vcpu, enum mode mode, uint32_t nr)
 	cpu->now->insn[mode] += nr;
 	if (likely(cpu->now == &cpu->normal))
 		probe.insn += nr;
-	if (unlikely(probe.insn >= probe.next_window)) {
-		probe.next_window += probe.window;
-		if (probe.begun)
-			report_window();
-	}
+	if (unlikely(probe.insn >= probe.next_window))
+		report_window();
 }
 
 static void user_block(unsigned int vcpu, void *data)
@@ -137,8 +134,10 @@ static void phase(enum machine_mark mark, unsigned int vcpu)
 		report_reset();
 		parts_reset();
 	}
-	if (probe.begun)
-		report_snapshot(mark, vcpu);
+	if (!probe.begun)
+		return;
+	report_window();
+	report_snapshot(mark, vcpu);
 }
 
 /* A value is complete: set it, or add it to what was there. */

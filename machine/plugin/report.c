@@ -101,12 +101,17 @@ static uint64_t parallel_insn(void)
 }
 
 /**
- * report_window - a window is over
+ * report_window - a window is over: it is full, or a mark ends it early
+ *
+ * So what is between two marks is some whole windows.
  */
 void report_window(void)
 {
 	unsigned int cpu;
 
+	probe.next_window = probe.insn + probe.window;
+	if (!probe.begun)
+		return;
 	fprintf(probe.out, "{\"w\":%llu,\"i\":%llu,\"par\":%llu,\"cpu\":[", ull(probe.windows++),
 		ull(probe.insn), ull(parallel_insn()));
 	for (cpu = 0; cpu < probe.nr_cpus; cpu++) {

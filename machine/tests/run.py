@@ -2,34 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the measuring machine; the last line is "N passed, N failed".
 
-    machine/tests/run.py [--host-only] [--kernel bzImage] [NAME...]
+    machine/tests/run.py [--host-only | --quick] [--kernel BZIMAGE] [NAME...]
 
-Guests need a kernel: --kernel, $MACHINE_KERNEL, or the first one found below build/.
+Guests need a kernel: --kernel, $MACHINE_KERNEL, or build/out-numab's. The planted regression needs
+one with the base balancer: $MACHINE_BASE_KERNEL, or one of build/out-base*.
 """
 
 import argparse
-import os
 import sys
-import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parents[1] / "stack" / "lib")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 # pylint: disable=wrong-import-position
-from common import main
-
-
-class Result(unittest.TextTestResult):
-    """Counts what passed."""
-
-    passed = 0
-
-    def addSuccess(self, test):
-        """A test has passed."""
-        super().addSuccess(test)
-        self.passed += 1
+import suite
+import report
+from common import Failure, main
 
 
 def options():
@@ -37,23 +26,23 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--host-only", action="store_true", help="no guests")
-    parser.add_argument("--kernel", metavar="BZIMAGE")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="as test_host.Model or so")
+    parser.add_argument("--quick", action="store_true", help="as 'make test' does")
+    parser.add_argument("--kernel", type=Path, metavar="BZIMAGE")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="as test_host.Model or test_guest.Locality.test_mix")
     return parser.parse_args()
 
 
 def work():
     """Run the tests."""
     given = options()
-    if given.kernel:
-        os.environ["MACHINE_KERNEL"] = given.kernel
-    modules = ["test_host"] + ([] if given.host_only else ["test_guest"])
-    suite = unittest.defaultTestLoader.loadTestsFromNames(given.names or modules)
-    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result)
-    result = runner.run(suite)
-    failed = len(result.failures) + len(result.errors)
-    print(f"{result.passed} passed, {failed} failed", flush=True)
-    return 1 if failed or not result.passed else 0
+    if given.kernel and not given.kernel.is_file():
+        raise Failure(f"{given.kernel} is missing")
+    names = given.names or (suite.HOST if given.host_only else
+                            suite.QUICK if given.quick else None)
+    results = report.Report()
+    suite.run(results, names, given.kernel)
+    return results.finish()
 
 
 if __name__ == "__main__":

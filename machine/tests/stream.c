@@ -4,8 +4,9 @@
  *
  * Each thread stays on a CPU (CPUS: "all", or a list like 0,1 that is dealt out in turn) and reads
  * its own MIB of memory again and again. PLACE says where that lies: local (on the node of the
- * CPU), remote (on the next node with memory), mix (pages alternate between the two), first (on
- * the node of the first CPU) or any (no policy; threads are not bound to CPUs either).
+ * CPU), remote (on the next node), mix (pages alternate between the two), far (on the next node
+ * too, but by first touch, so a balancer may move it) or any (no policy; threads are not bound to
+ * CPUs either).
  */
 #define _GNU_SOURCE
 #define MACHINE_MARK_GUEST
@@ -107,6 +108,20 @@ static void fill(char *data, unsigned long value)
 		*(unsigned long *)(data + at) = value + at;
 }
 
+/* Some CPU of another node; our own if there is none. */
+static int far_cpu(int cpu)
+{
+	unsigned int home = own_node();
+	int all = sysconf(_SC_NPROCESSORS_ONLN), i;
+
+	for (i = 1; i < all; i++) {
+		stay_on((cpu + i) % all);
+		if (own_node() != home)
+			return (cpu + i) % all;
+	}
+	return cpu;
+}
+
 /* Read everything once; false if something is not what was written. */
 static bool pass(struct worker *w, unsigned long value)
 {
@@ -131,7 +146,11 @@ static void *work(void *arg)
 	if (w->data == MAP_FAILED)
 		err(1, "mmap");
 	bind_data(w->data);
+	if (!strcmp(place, "far"))
+		stay_on(far_cpu(w->cpu));
 	fill(w->data, value);
+	if (!strcmp(place, "far"))
+		stay_on(w->cpu);
 	pthread_barrier_wait(&ready);
 	pthread_barrier_wait(&ready);
 	while (!stop)

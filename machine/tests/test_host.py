@@ -17,9 +17,11 @@ from common import Failure
 DISTANCE = [[10, 20], [20, 10]]
 
 
-def window(cpus, user=(0, 0, 0, 0)):
-    """A window of two nodes with a CPU each."""
-    return model.reduce_window({"w": 0, "i": 0, "cpu": cpus, "user": list(user)}, [0, 1], DISTANCE)
+def window(cpus, user=(0, 0, 0, 0), par=None):
+    """A window of two nodes with a CPU each; side by side unless par says otherwise."""
+    insn = sum(cpu[0] for cpu in cpus)
+    return model.reduce_window({"w": 0, "i": 0, "par": insn // 2 if par is None else par,
+                                "cpu": cpus, "user": list(user)}, [0, 1], DISTANCE)
 
 
 class Model(unittest.TestCase):
@@ -31,9 +33,15 @@ class Model(unittest.TestCase):
 
     def test_idle_cpu_costs(self):
         """The same work takes twice the time when one of two CPUs does all of it."""
-        both, one = window([[500, 5, 0], [500, 0, 5]]), window([[1000, 10, 0], [0, 0, 0]])
+        both, one = window([[500, 5, 0], [500, 0, 5]]), window([[1000, 10, 0], [0, 0, 0]], par=1000)
         self.assertEqual((both.busy, one.busy), (2, 1))
         self.assertAlmostEqual(model.parallel_s([one]), 2 * model.parallel_s([both]))
+
+    def test_mean_busy(self):
+        """Half of the work on two CPUs, half on one: two thirds of the time on one."""
+        both, one = window([[500, 0, 0], [500, 0, 0]]), window([[1000, 0, 0], [0, 0, 0]], par=1000)
+        self.assertAlmostEqual(model.mean_busy([both, one]), 4 / 3)
+        self.assertIsNone(model.mean_busy([]))
 
     def test_local(self):
         """Local user misses are those on the diagonal."""
@@ -93,7 +101,7 @@ class Symbols(unittest.TestCase):
 
     LINES = ("1000 T __switch_to_asm", "1100 T ret_from_fork_asm", "2000 T handle_mm_fault",
              "2100 t task_numa_work.isra.0", "2200 t task_numa_fault.cold",
-             "2300 t numab_scan_slice", "2400 t numab_other", "2500 D data",
+             "2300 t numab_scan_slice", "2400 t numab_other", "2480 t numab_test_x", "2500 D data",
              "9000 T irq_entries_start", "9100 T asm_exc_page_fault", "9200 T end")
 
     def text(self, lines):
@@ -107,9 +115,10 @@ class Symbols(unittest.TestCase):
         """Each function is what its name says."""
         text = self.text(self.LINES)
         for line in ("switch - 1000 1100", "fault - 2000 2100", "root scan 2100 2200",
-                     "root scan 2300 2400", "weak place 2400 2500", "irq - 9100 9101"):
+                     "root scan 2300 2400", "weak place 2400 2480", "irq - 9100 9101"):
             self.assertIn(line, text)
         self.assertNotIn("task_numa_fault", text)
+        self.assertNotIn("numab_test_x", text)
 
     def test_foreign(self):
         """A map of something else is refused."""
@@ -124,7 +133,7 @@ class Reading(unittest.TestCase):
     def test_probe(self):
         """Lines are told apart; a last half line is dropped; an error is raised."""
         header, windows, marks = measure.parse_probe(
-            '{"probe":1}\n{"w":0,"cpu":[],"user":[]}\n{"mark":4,"w":1,"cpu":[]}\n{"w":1,')
+            '{"probe":1}\n{"w":0,"par":0,"cpu":[],"user":[]}\n{"mark":4,"w":1,"cpu":[]}\n{"w":1,')
         self.assertEqual((header["probe"], len(windows), len(marks)), (1, 1, 1))
         with self.assertRaisesRegex(Failure, "too bad"):
             measure.parse_probe('{"error":"too bad"}\n')
