@@ -81,6 +81,7 @@ class Raw:
     text: bytes
     inputs_hash: str
     kernel_id: str
+    reduced: list = None    # windows as the model sees them
 
 
 def build():

@@ -44,7 +44,7 @@ class Interval:
         self.raw, self.first, self.last = raw, first, last
         self.nodes = raw.machine.nodes
         self.cpu_node = cpu_nodes(raw.machine)
-        self.windows = [w for w in raw.reduced if first["w"] <= w.index < last["w"]]
+        self.windows = [w for w in raw.reduced or [] if first["w"] <= w.index < last["w"]]
 
     def matrix(self, kind="user"):
         """Misses by nodes."""
@@ -237,6 +237,15 @@ def result(raw):
              "memory": memory_series(raw.notes), "cpu_node": nodes_of_cpus,
              "distance": distance, "console_dirt": raw.console_dirt, "output": raw.output}
     return facts
+
+
+def demonstration(raw):
+    """The program's own work per second where remote memory was really slow."""
+    first, last = phase_marks(raw)
+    whole = Interval(raw, first, last)
+    units = whole.units() if UNITS in last["value"] else None
+    return {"guest_s": whole.seconds(), "local_share": model.matrix_share(whole.matrix()),
+            "units": units, "units_per_s": units and units / whole.seconds()}
 
 
 def file_name(facts):
