@@ -3,6 +3,7 @@
 #
 # Options by variable: NODES= CPUS= MEM= DIST= ACCEL= CMD= for run and shell, ACCEL= for the tests,
 # ARGS= for further options of the script. KSRC= names another linux-6.12.y tree as the base.
+# SET= JOBS= PUBLISH=1 for bench; A= B= (kernel images or commits) SET= SEEDS= JOBS= for compare.
 
 NODES ?=
 CPUS ?=
@@ -11,11 +12,18 @@ DIST ?=
 ACCEL ?=
 CMD ?=
 ARGS ?=
+SET ?= quick
+SEEDS ?=
+JOBS ?=
+PUBLISH ?=
+A ?=
+B ?=
 export CMD KSRC
 
 machine := $(if $(NODES),--nodes $(NODES)) $(if $(CPUS),--cpus $(CPUS)) \
 	   $(if $(MEM),--mem $(MEM)) $(if $(DIST),--dist '$(DIST)')
 accel := $(if $(ACCEL),--accel $(ACCEL))
+bench := --set $(SET) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -38,6 +46,22 @@ test: ## all checks, and the selftests and KUnit suites in five guests
 test-debug: ## the same guests with lockdep, DEBUG_VM, kmemleak and more; slow
 	@stack/packages
 	@stack/test --guests-only --config debug --timeout 3600 $(accel) $(ARGS)
+
+machine-test: ## the measuring machine measured: all of its validations, about eight minutes
+	@stack/packages
+	@machine/tests/run.py $(ARGS)
+
+bench: ## off, base, numab and pinned side by side: SET=quick (12 min), standard, full
+	@stack/packages
+	@machine/bench $(bench) $(if $(filter 1,$(PUBLISH)),--publish) $(ARGS)
+
+compare: ## the same workloads on two kernels, A= and B=: images or commits
+	$(if $(and $(A),$(B)),,$(error compare: name two kernel images or commits with A= and B=))
+	@stack/packages
+	@machine/compare $(bench) $(ARGS) '$(A)' '$(B)'
+
+report: ## tables and pictures of the last benchmark again
+	@machine/report $(ARGS)
 
 shell: ## a prompt in the same guest
 	@stack/prepare
@@ -86,5 +110,5 @@ packages: ## install the Debian packages of packages.txt that are missing
 clean: ## remove build/ except the base, the branch and the compiler cache
 	@stack/clean
 
-.PHONY: help run test test-debug shell kernel guest check series matrix apply sync export mail \
-	packages clean
+.PHONY: help run test test-debug machine-test bench compare report shell kernel guest check series \
+	matrix apply sync export mail packages clean
