@@ -57,14 +57,15 @@ def of_commit(commit):
     """Build our kernel as a commit has it, below build/compare-HASH; needs nothing if built.
 
     The tools and the configuration are those of now, so the kernels differ in their source only.
+    Image and System.map stay, the tree of two gigabytes does not.
     """
     need("git", "tar")
     home = BUILD / f"compare-{commit[:12]}"
+    image = home / "arch/x86/boot/bzImage"
+    if image.is_file():
+        return image
     kernel = build.Kernel("numab", home / "linux", home / "out",
                           make_args=["KBUILD_BUILD_VERSION=1"])
-    done = home / "done"
-    if done.is_file() and kernel.image.is_file():
-        return kernel.image
     with lock(home.name):
         extract(commit, home / "stack")
         say(f"compare: applying the stack of {commit[:12]} in {shown(kernel.source)}")
@@ -74,8 +75,12 @@ def of_commit(commit):
         kernel.configure("nothing")
         kconfig.check({"CONFIG_NUMAB": "y"}, (kernel.out / ".config").read_text(), commit[:12])
         kernel.make("bzImage")
-        done.write_text(commit + "\n", encoding="ascii")
-    return kernel.image
+        image.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(kernel.out / "System.map", home)
+        os.replace(kernel.image, image)
+        for path in (kernel.source, kernel.out, home / "stack"):
+            shutil.rmtree(path)
+    return image
 
 
 def extract(commit, target):

@@ -104,7 +104,8 @@ def nodes_over_time(path, title, runs, kind, values_of, settings):
     found = []
     for run in first_seed(runs).values():
         start = begin_s(run)
-        series = [(at - start, values) for at, values in values_of(run) if at >= start]
+        series = [(at - start, values) for at, values in values_of(run)
+                  if 0 <= at - start <= run["guest_s"]]
         if series:
             found.append((run, series))
     parts, top = [], up_to(max(v) for _, series in found for _, v in series)
