@@ -260,13 +260,14 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	static bool ready;
 
-	if (!ready && !spin_on())
-		turns_init();
-	ready = true;
-	if (!(qemu_plugin_tb_vaddr(tb) >> 63))
+	if (!(qemu_plugin_tb_vaddr(tb) >> 63)) {
 		user_tb(tb);
-	else if (!spin_on())
+	} else if (!spin_on()) {
+		if (!ready)
+			turns_init();
+		ready = true;
 		kernel_tb(tb);
+	}
 }
 
 static void flush(qemu_plugin_id_t id)
