@@ -7,9 +7,11 @@ import shlex
 from dataclasses import dataclass, field
 
 import qemu
-from common import ROOT, Failure, shown
+from common import BUILD, ROOT, Failure, shown
 
 FILE = ROOT / "machine/benchmarks"
+PROGRAMS = BUILD / "machine/workloads"
+COMMON_OPTIONS = "--seconds {seconds} --seed {seed} --pin {pin}"
 THP = ("always", "never")
 
 
@@ -79,9 +81,12 @@ class Definitions:
 
     def expand(self, rows, where="--runs"):
         """The runs of some rows; a run that two rows name is an error."""
-        found = {}
+        found, seconds = {}, {}
         for row in rows:
             for case in self.row(row, where):
+                if seconds.setdefault(case.group(), case.seconds) != case.seconds:
+                    raise Failure(f"{where}: {case} takes {case.seconds} s, others that it is "
+                                  f"compared with {seconds[case.group()]} s")
                 key = (*case.group(), case.mode, case.seed)
                 if key in found:
                     raise Failure(f"{where}: {case} is in two rows")
@@ -208,9 +213,13 @@ def substitute(text, facts):
 
 
 def command_of(workload, case, pin):
-    """The words of the command for a run; paths are relative to the repository."""
-    words = shlex.split(substitute(workload.command, facts_of(case, pin)))
-    return [str(ROOT / words[0]), *words[1:]]
+    """The words of the command for a run, with the program's path."""
+    facts, text = facts_of(case, pin), workload.command
+    if "/" in shlex.split(text)[0]:
+        words = shlex.split(substitute(text, facts))
+        return [str(ROOT / words[0]), *words[1:]]
+    words = shlex.split(substitute(f"{text} {COMMON_OPTIONS}", facts))
+    return [str(PROGRAMS / words[0]), *words[1:]]
 
 
 def setup_of(workload, case, pin, on):

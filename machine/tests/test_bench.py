@@ -25,8 +25,7 @@ DEFINITIONS = """
 text = own slices
 rows = B3
 pins = hard
-command = dir/prog --threads {cpus} --processes {nodes} --half {cpus/2} --warehouses {cpus*3/2}
-    --seconds {seconds} --seed {seed} --pin {pin}
+command = prog --threads {cpus} --processes {nodes} --half {cpus/2} --warehouses {cpus*3/2}
 setup = echo {seed}
 setup-on = echo on
 [workload chat]
@@ -39,8 +38,12 @@ runs =
     B7 topology=mesh2 thp=never mode=off,numab,pinned seconds=5
 [set twice]
 runs =
-    slices seconds=5
-    B3 thp=never seconds=9
+    slices mode=off seconds=5
+    B3 mode=off seconds=5 thp=never
+[set uneven]
+runs =
+    slices mode=off seconds=5
+    slices mode=base seconds=9
 [set bad]
 runs = slices thp=sometimes
 [set lost]
@@ -150,7 +153,7 @@ class Sets(Base):
 
     def test_errors(self):
         """Nonsense is refused with a reason."""
-        for name, reason in (("twice", "two rows"), ("bad", "thp=sometimes"), ("lost", "nothing"),
+        for name, reason in (("twice", "two rows"), ("uneven", "takes 9 s"), ("bad", "thp=sometimes"), ("lost", "nothing"),
                              ("misplaced", "mesh4"), ("absent", "no set")):
             with self.subTest(name), self.assertRaisesRegex(Failure, reason):
                 definitions().cases(name)
@@ -165,11 +168,13 @@ class Sets(Base):
         found = definitions()
         case = benchset.Case("slices", "mesh4", "never", "pinned", 3, 7)
         words = benchset.command_of(found.workloads["slices"], case, "hard")
-        self.assertTrue(words[0].endswith("/dir/prog"))
+        self.assertEqual(words[0], str(benchset.PROGRAMS / "prog"))
         self.assertEqual(words[1:], "--threads 8 --processes 4 --half 4 --warehouses 12 "
                                     "--seconds 7 --seed 3 --pin hard".split())
         self.assertEqual(benchset.setup_of(found.workloads["slices"], case, "none", True),
                          "echo 3; echo on")
+        words = benchset.command_of(found.workloads["chat"], case, "none")
+        self.assertEqual(words, [str(benchset.ROOT / "dir/chat"), "7"])
         with self.assertRaisesRegex(Failure, "there are"):
             benchset.substitute("{colour}", {"cpus": 8})
 
