@@ -9,7 +9,9 @@
  *	observe	which folio, where, who was here before; count
  *	judge	stay or go, by the scheduler side (numab_judge()) and the memory
  *		policy; a folio that is to go is isolated, which holds it
- *	migrate	the folio, with no lock but the one the fault came with
+ *	gather	the pages around it, marked or not, where it is known whose
+ *		they are: each is judged like the first one
+ *	migrate	what was isolated, with no lock but the one the fault came with
  *	repair	the entry, under its lock: accessible again, writable if it may be
  *	account	what happened, to the statistics that placement works on
  *
@@ -19,7 +21,8 @@
  * that migration remembers the permissions of the entry that it finds, and a
  * marked one has none: the page arrives write-protected. Repair looks at the
  * entry whatever became of the migration and gives it what the VMA allows, so
- * that a write takes one fault and not two.
+ * that a write takes one fault and not two. The pages around it are not marked
+ * as a rule; they cost one shootdown for all of them together.
  */
 #include <linux/memcontrol.h>
 #include <linux/mempolicy.h>
@@ -30,6 +33,21 @@
 #include <linux/vmstat.h>
 
 #include "internal.h"
+
+/*
+ * The block around a fault, as far as it belongs to the same VMA; it never
+ * leaves the page table. @taken has a bit for each page that was isolated; these
+ * are in @folios until they are migrated.
+ */
+struct numab_block {
+	struct list_head	folios;
+	unsigned long		start;
+	unsigned long		end;
+	u32			taken;
+};
+
+static_assert(sizeof_field(struct numab_block, taken) * BITS_PER_BYTE >=
+	      NUMAB_BLOCK_PAGES);
 
 /*
  * The first unit of those that a fault answers for, and how many there are: one
@@ -75,6 +93,7 @@ static void numab_observe(struct numab_hint *hint, struct vm_fault *vmf, bool hu
 	struct mm_struct *mm = vmf->vma->vm_mm;
 	int cpupid = cpu_pid_to_cpupid(raw_smp_processor_id(), current->pid);
 
+	hint->addr = vmf->address & PAGE_MASK;
 	hint->nid = folio_nid(folio);
 	hint->nr_pages = folio_nr_pages(folio);
 	hint->foreign = folio_likely_mapped_shared(folio);
@@ -126,7 +145,7 @@ static bool numab_goes(const struct numab_hint *hint)
 	return hint->target != NUMA_NO_NODE && !hint->failed;
 }
 
-static void numab_migrate(struct numab_hint *hint, struct vm_area_struct *vma)
+static void numab_migrate_folio(struct numab_hint *hint, struct vm_area_struct *vma)
 {
 	if (migrate_misplaced_folio(hint->folio, vma, hint->target)) {
 		hint->failed = true;
@@ -208,6 +227,204 @@ static void numab_repair(struct vm_fault *vmf)
 		numab_repair_pte(vmf, addr, vmf->pte);
 }
 
+/* --- the pages around --- */
+
+static void numab_block_init(struct numab_block *block, struct vm_fault *vmf)
+{
+	unsigned long start = ALIGN_DOWN(vmf->address, NUMAB_BLOCK_SIZE);
+
+	INIT_LIST_HEAD(&block->folios);
+	block->start = max(start, vmf->vma->vm_start);
+	block->end = min(start + NUMAB_BLOCK_SIZE, vmf->vma->vm_end);
+	block->taken = 0;
+}
+
+/* The entry of another address in the page table that the fault is in. */
+static pte_t *numab_block_pte(struct vm_fault *vmf, unsigned long addr)
+{
+	long pages = (long)(addr - (vmf->address & PAGE_MASK)) / (long)PAGE_SIZE;
+
+	return vmf->pte + pages;
+}
+
+static u32 numab_block_bit(unsigned long addr)
+{
+	return BIT(addr / PAGE_SIZE % NUMAB_BLOCK_PAGES);
+}
+
+/*
+ * The folio of an entry, if the block may decide about it. A marked page of the
+ * sample takes a fault of its own, since that is what it is marked for.
+ */
+static struct folio *numab_beside(struct vm_fault *vmf, unsigned long addr, pte_t pte)
+{
+	const struct numab_scan *scan = &vmf->vma->vm_mm->numab->scan;
+	unsigned long page = addr >> PAGE_SHIFT;
+	struct folio *folio;
+
+	if (!pte_present(pte))
+		return NULL;
+	if (pte_protnone(pte)) {
+		if (numab_next_in_sample(page, READ_ONCE(scan->stride),
+					 READ_ONCE(scan->phase)) == page)
+			return NULL;
+		pte = pte_modify(pte, vmf->vma->vm_page_prot);
+	}
+	folio = vm_normal_folio(vmf->vma, addr, pte);
+	if (!folio || folio_test_large(folio) || folio_is_zone_device(folio) ||
+	    folio_use_access_time(folio))
+		return NULL;
+	return folio;
+}
+
+static enum numab_fate numab_fate(const struct numab_hint *hint, struct folio *folio)
+{
+	struct numab_hint beside = {
+		.nid	= folio_nid(folio),
+		.owner	= hint->owner,
+	};
+
+	if (beside.nid == hint->home)
+		return NUMAB_FATE_STAY;
+	beside.foreign = folio_likely_mapped_shared(folio);
+	beside.last_cpupid = folio_last_cpupid(folio);
+	return numab_judge_beside(&beside);
+}
+
+/* Isolate a folio that goes home with the one that faulted. */
+static void numab_take_along(struct numab_block *block, const struct numab_hint *hint,
+			     struct vm_fault *vmf, struct folio *folio, unsigned long addr)
+{
+	if (!numab_folio_eligible(vmf->vma, folio) ||
+	    mpol_misplaced(folio, vmf, addr) != hint->home ||
+	    migrate_misplaced_folio_prepare(folio, vmf->vma, hint->home))
+		return;
+	list_add_tail(&folio->lru, &block->folios);
+	block->taken |= numab_block_bit(addr);
+}
+
+/*
+ * Decide about the pages of the block. Those that lie where they should get
+ * their access back, those that go are isolated, the others stay as they are.
+ */
+static void numab_gather(struct numab_block *block, const struct numab_hint *hint,
+			 struct vm_fault *vmf)
+{
+	unsigned long addr;
+
+	lockdep_assert_held(vmf->ptl);
+
+	for (addr = block->start; addr < block->end; addr += PAGE_SIZE) {
+		pte_t *ptep = numab_block_pte(vmf, addr);
+		struct folio *folio;
+
+		if (addr == hint->addr)
+			continue;
+		folio = numab_beside(vmf, addr, ptep_get(ptep));
+		if (!folio)
+			continue;
+
+		switch (numab_fate(hint, folio)) {
+		case NUMAB_FATE_GO:
+			numab_take_along(block, hint, vmf, folio, addr);
+			break;
+		case NUMAB_FATE_STAY:
+			if (pte_protnone(ptep_get(ptep)))
+				numab_repair_pte(vmf, addr, ptep);
+			break;
+		case NUMAB_FATE_OPEN:
+			break;
+		}
+	}
+}
+
+/*
+ * migrate_pages() does not say which pages it could not move, so look at where
+ * they are. One that failed before it was unmapped has its mark still.
+ */
+static void numab_arrive_one(struct numab_hint *hint, struct vm_fault *vmf,
+			     unsigned long addr)
+{
+	pte_t *ptep = numab_block_pte(vmf, addr);
+	pte_t pte = ptep_get(ptep);
+	struct folio *folio;
+
+	if (!pte_present(pte) || pte_protnone(pte))
+		return;
+	if (!pte_write(pte))
+		numab_repair_pte(vmf, addr, ptep);
+
+	folio = vm_normal_folio(vmf->vma, addr, pte);
+	if (!folio || folio_nid(folio) != hint->home)
+		return;
+	if (addr != hint->addr) {
+		hint->moved_along++;
+		return;
+	}
+	hint->migrated = true;
+	hint->failed = false;
+	hint->nid = hint->home;
+}
+
+static void numab_arrive(const struct numab_block *block, struct numab_hint *hint,
+			 struct vm_fault *vmf)
+{
+	unsigned long addr;
+
+	lockdep_assert_held(vmf->ptl);
+
+	for (addr = block->start; addr < block->end; addr += PAGE_SIZE) {
+		if (block->taken & numab_block_bit(addr))
+			numab_arrive_one(hint, vmf, addr);
+	}
+}
+
+/* As migrate_misplaced_folio() does for one: no reclaim on behalf of a fault. */
+static void numab_migrate_block(struct numab_block *block, struct vm_area_struct *vma,
+				int nid)
+{
+	struct migration_target_control to = {
+		.nid		= nid,
+		.gfp_mask	= (GFP_HIGHUSER_MOVABLE & ~__GFP_RECLAIM) |
+				  __GFP_THISNODE | __GFP_NOMEMALLOC |
+				  __GFP_NORETRY | __GFP_NOWARN,
+		.reason		= MR_NUMA_MISPLACED,
+	};
+	unsigned int moved = 0;
+
+	if (migrate_pages(&block->folios, alloc_migration_target, NULL,
+			  (unsigned long)&to, MIGRATE_ASYNC, MR_NUMA_MISPLACED, &moved))
+		putback_movable_pages(&block->folios);
+
+	count_vm_numa_events(NUMA_PAGE_MIGRATE, moved);
+	count_memcg_events_mm(vma->vm_mm, NUMA_PAGE_MIGRATE, moved);
+}
+
+/* The page that faulted goes with its block, if both go to the same node. */
+static void numab_join_block(struct numab_block *block, struct numab_hint *hint)
+{
+	if (!block->taken || !numab_goes(hint) || hint->target != hint->home ||
+	    folio_test_large(hint->folio))
+		return;
+	list_add(&hint->folio->lru, &block->folios);
+	block->taken |= numab_block_bit(hint->addr);
+	hint->folio = NULL;
+	/* Unless it is seen to have arrived. */
+	hint->failed = true;
+}
+
+static void numab_migrate(struct numab_block *block, struct numab_hint *hint,
+			  struct vm_area_struct *vma)
+{
+	numab_join_block(block, hint);
+	if (block->taken)
+		numab_migrate_block(block, vma, hint->home);
+	if (numab_goes(hint))
+		numab_migrate_folio(hint, vma);
+}
+
+/* --- the fault --- */
+
 /**
  * numab_hint_pte - handle a hinting fault on a base page
  * @vmf: the fault; @vmf->pte is mapped, @vmf->ptl not yet taken
@@ -221,8 +438,10 @@ vm_fault_t numab_hint_pte(struct vm_fault *vmf)
 {
 	struct numab_hint hint = { .target = NUMA_NO_NODE };
 	struct vm_area_struct *vma = vmf->vma;
+	struct numab_block block;
 	struct folio *folio;
 
+	numab_block_init(&block, vmf);
 	spin_lock(vmf->ptl);
 	if (unlikely(!pte_same(ptep_get(vmf->pte), vmf->orig_pte))) {
 		pte_unmap_unlock(vmf->pte, vmf->ptl);
@@ -235,15 +454,18 @@ vm_fault_t numab_hint_pte(struct vm_fault *vmf)
 		hint.folio = folio;
 		numab_observe(&hint, vmf, false);
 		numab_decide(&hint, vmf, vmf->address);
+		if (hint.block)
+			numab_gather(&block, &hint, vmf);
 	}
 
-	if (numab_goes(&hint)) {
+	if (numab_goes(&hint) || block.taken) {
 		pte_unmap_unlock(vmf->pte, vmf->ptl);
-		numab_migrate(&hint, vma);
+		numab_migrate(&block, &hint, vma);
 		vmf->pte = pte_offset_map_lock(vma->vm_mm, vmf->pmd,
 					       vmf->address, &vmf->ptl);
 	}
 	if (vmf->pte) {
+		numab_arrive(&block, &hint, vmf);
 		numab_repair(vmf);
 		pte_unmap_unlock(vmf->pte, vmf->ptl);
 	}
@@ -302,7 +524,7 @@ vm_fault_t numab_hint_pmd(struct vm_fault *vmf)
 
 	if (numab_goes(&hint)) {
 		spin_unlock(vmf->ptl);
-		numab_migrate(&hint, vma);
+		numab_migrate_folio(&hint, vma);
 		vmf->ptl = pmd_lock(vma->vm_mm, vmf->pmd);
 	}
 	numab_repair_pmd(vmf, haddr);

@@ -59,11 +59,18 @@
 #define NUMAB_SLICE_LOST_MAX	16
 
 /*
- * One slice of the scanner: where it is, what it has done, and what it may not
- * touch. Lives on the stack of numab_scan_slice().
+ * One slice of the scanner: where it is, and what it has done. Lives on the
+ * stack of numab_scan_slice(). What is known of the page table at hand:
+ *
+ *	home	the pages belong to this node, unless it is NUMA_NO_NODE
+ *	lead	one marked page leads its block (mm/numa_hint.c): mark no more
+ *	skip	below this address only pages of the sample are of interest
  */
 struct numab_slice {
 	const struct numab_scan	*scan;
+	int			home;
+	bool			lead;
+	unsigned long		skip;
 	struct mmu_gather	tlb;
 	unsigned long		pos;
 	unsigned int		examined;
@@ -97,12 +104,20 @@ static bool numab_vma_eligible(struct vm_area_struct *vma)
 	return vma_is_accessible(vma);
 }
 
-/*
+/**
+ * numab_folio_eligible - can a folio move, and would it help?
+ * @vma: where it is mapped
+ * @folio: the folio
+ *
  * A folio is worth a fault if it can move (not pinned for DMA, not dirty in the
  * page cache, not KSM) and if the answer is of use to one address space:
  * private memory that others map is copied on write sooner or later.
+ *
+ * Context: the page table lock that keeps @folio mapped is held.
+ *
+ * Return: true if it is.
  */
-static bool numab_folio_eligible(struct vm_area_struct *vma, struct folio *folio)
+bool numab_folio_eligible(struct vm_area_struct *vma, struct folio *folio)
 {
 	if (folio_is_zone_device(folio) || folio_test_ksm(folio))
 		return false;
@@ -115,15 +130,18 @@ static bool numab_folio_eligible(struct vm_area_struct *vma, struct folio *folio
 }
 
 /* In the sample, or in need of a move? */
-static bool numab_wanted(const struct numab_scan *scan, struct folio *folio,
+static bool numab_wanted(const struct numab_slice *slice, struct folio *folio,
 			 bool in_sample)
 {
-	return in_sample || !node_isset(folio_nid(folio), scan->settled);
+	int nid = folio_nid(folio);
+
+	return in_sample || (nid != slice->home && !node_isset(nid, slice->scan->settled));
 }
 
 static bool numab_pte_eligible(struct vm_area_struct *vma, unsigned long addr,
-			       pte_t pte, const struct numab_scan *scan)
+			       pte_t pte, const struct numab_slice *slice)
 {
+	const struct numab_scan *scan = slice->scan;
 	unsigned long page = addr >> PAGE_SHIFT;
 	bool in_sample = numab_next_in_sample(page, scan->stride, scan->phase) == page;
 	struct folio *folio;
@@ -132,17 +150,32 @@ static bool numab_pte_eligible(struct vm_area_struct *vma, unsigned long addr,
 		return false;
 
 	folio = vm_normal_folio(vma, addr, pte);
-	return folio && numab_wanted(scan, folio, in_sample) &&
+	return folio && numab_wanted(slice, folio, in_sample) &&
 	       numab_folio_eligible(vma, folio);
 }
 
-/* The first address from @addr on that this pass looks at. */
-static unsigned long numab_first(unsigned long addr, const struct numab_scan *scan)
+/* Either all of the threads share a home, or the memory is one thread's. */
+static void numab_look_up(struct numab_slice *slice, struct mm_struct *mm,
+			  unsigned long addr)
 {
-	if (scan->full)
+	const struct numab_scan *scan = slice->scan;
+
+	slice->home = NUMA_NO_NODE;
+	slice->lead = scan->full && (!nodes_empty(scan->settled) ||
+				     numab_region_owned(mm->numab, addr, &slice->home));
+	slice->skip = scan->full ? 0 : ULONG_MAX;
+}
+
+/* The first address from @addr on that is to be looked at. */
+static unsigned long numab_next(const struct numab_slice *slice, unsigned long addr)
+{
+	const struct numab_scan *scan = slice->scan;
+	unsigned long page;
+
+	if (addr >= slice->skip)
 		return addr;
-	return numab_next_in_sample(addr >> PAGE_SHIFT, scan->stride,
-				    scan->phase) << PAGE_SHIFT;
+	page = numab_next_in_sample(addr >> PAGE_SHIFT, scan->stride, scan->phase);
+	return min(page << PAGE_SHIFT, slice->skip);
 }
 
 static void numab_mark_pte(struct numab_slice *slice, struct vm_area_struct *vma,
@@ -165,13 +198,12 @@ static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
 			    unsigned long addr, unsigned long end,
 			    struct vm_area_struct *vma, bool mark)
 {
-	const struct numab_scan *scan = slice->scan;
-	unsigned int step = scan->full ? 1 : scan->stride;
-	bool found = false;
+	unsigned long first;
 	pte_t *start, *ptep;
+	bool found = false;
 	spinlock_t *ptl;
 
-	addr = numab_first(addr, scan);
+	addr = numab_next(slice, addr);
 	if (addr >= end)
 		return false;
 
@@ -182,11 +214,12 @@ static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
 	tlb_change_page_size(&slice->tlb, PAGE_SIZE);
 	flush_tlb_batched_pending(vma->vm_mm);
 	arch_enter_lazy_mmu_mode();
-	for (ptep = start; addr < end; ptep += step, addr += step * PAGE_SIZE) {
+	for (first = addr; addr < end; addr = numab_next(slice, addr + PAGE_SIZE)) {
 		if (numab_slice_over(slice))
 			break;
+		ptep = start + ((addr - first) >> PAGE_SHIFT);
 		slice->examined++;
-		if (!numab_pte_eligible(vma, addr, ptep_get(ptep), scan))
+		if (!numab_pte_eligible(vma, addr, ptep_get(ptep), slice))
 			continue;
 		found = true;
 		if (!mark)
@@ -194,6 +227,8 @@ static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
 		numab_mark_pte(slice, vma, addr, ptep);
 		slice->marked++;
 		slice->pages++;
+		if (slice->lead)
+			slice->skip = ALIGN(addr + PAGE_SIZE, NUMAB_BLOCK_SIZE);
 	}
 	arch_leave_lazy_mmu_mode();
 	pte_unmap_unlock(start, ptl);
@@ -208,8 +243,9 @@ static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
  */
 static bool numab_huge_eligible(struct vm_area_struct *vma, pmd_t *pmd,
 				unsigned long addr, unsigned long end,
-				const struct numab_scan *scan)
+				const struct numab_slice *slice)
 {
+	const struct numab_scan *scan = slice->scan;
 	unsigned long unit = addr >> HPAGE_PMD_SHIFT;
 	bool in_sample = numab_next_in_sample(unit, scan->huge_stride,
 					      scan->phase) == unit;
@@ -225,7 +261,7 @@ static bool numab_huge_eligible(struct vm_area_struct *vma, pmd_t *pmd,
 		return false;
 	if (pmd_present(*pmd) && !pmd_protnone(*pmd)) {
 		folio = vm_normal_folio_pmd(vma, addr, *pmd);
-		eligible = folio && numab_wanted(scan, folio, in_sample) &&
+		eligible = folio && numab_wanted(slice, folio, in_sample) &&
 			   numab_folio_eligible(vma, folio);
 	}
 	spin_unlock(ptl);
@@ -278,7 +314,7 @@ static void numab_scan_huge(struct numab_slice *slice, pmd_t *pmd,
 
 	slice->examined++;
 	slice->pos = end;
-	if (!numab_huge_eligible(vma, pmd, addr, end, slice->scan))
+	if (!numab_huge_eligible(vma, pmd, addr, end, slice))
 		return;
 
 	mmu_notifier_range_init(&range, MMU_NOTIFY_PROTECTION_VMA, 0,
@@ -294,6 +330,7 @@ static int numab_pmd_entry(pmd_t *pmd, unsigned long addr, unsigned long end,
 	struct numab_slice *slice = walk->private;
 	pmd_t pmdval = pmdp_get_lockless(pmd);
 
+	numab_look_up(slice, walk->mm, addr);
 	if (pmd_trans_huge(pmdval))
 		numab_scan_huge(slice, pmd, addr, end, walk->vma);
 	else if (pmd_present(pmdval) && !pmd_devmap(pmdval))

@@ -18,6 +18,7 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 
 struct folio;
 struct numab_node;
@@ -58,10 +59,28 @@ struct numab_scan {
 };
 
 /**
+ * struct numab_wish - an exchange that a task or a group would like to make
+ * @entry: in the ledger's list for @to; empty if there is no wish
+ * @to: the node where it would rather be
+ * @from: the node where it would give up claims for that
+ * @units: how much of them, see numab_policy.h
+ * @granted: somebody has left @to for @from; read without lock
+ *
+ * Protected by the ledger's lock, see kernel/sched/numab_ledger.c.
+ */
+struct numab_wish {
+	struct list_head	entry;
+	int			to;
+	int			from;
+	u32			units;
+	bool			granted;
+};
+
+/**
  * struct numab_mm - NUMA balancing state of an address space
  * @ref: one reference for the mm, one for each member
  * @scan: state of the scanner
- * @lock: protects all members below; taken in task context only, inside
+ * @lock: protects the members below; taken in task context only, inside
  *	mmap_lock, outside the claim ledger's lock
  * @members: struct numab_task of the threads that took hint faults
  * @nr_members: length of @members
@@ -75,10 +94,15 @@ struct numab_scan {
  * @rcu: for readers that got here through a task that then left
  * @moved: a member got another home since the last scan plan
  * @joined: a task became a member since the last scan plan
+ * @owed: a member got another home, and its memory was not looked at since
  * @shared: decayed weight of faults on memory another thread touched last
  * @private: decayed weight of faults on memory the same thread touched last
  * @bond_samples: decayed number of faults behind @shared and @private
- * @nodes: scratch space for decisions, nr_node_ids of struct numab_node
+ * @regions: who uses which part of the address space, see numab_region.c
+ * @nr_regions: entries of @regions
+ * @region_shift: size of a region in bits of the address
+ * @wish: of the members, while they form a group
+ * @nodes: scratch space for decisions, twice nr_node_ids of struct numab_node
  * @mem: sum of the members' histograms, two counters (shared, private) for each
  *	of nr_node_ids nodes
  */
@@ -98,9 +122,17 @@ struct numab_mm {
 	unsigned long		aged;
 	bool			moved;
 	bool			joined;
+	bool			owed;
 	u64			shared;
 	u64			private;
 	unsigned int		bond_samples;
+
+	/* Protected by the lock in @regions, but for @region_shift. */
+	struct xarray		regions;
+	unsigned int		nr_regions;
+	unsigned int		region_shift;
+
+	struct numab_wish	wish;
 	struct numab_node	*nodes;
 	struct rcu_head		rcu;
 	u64			mem[];
@@ -108,6 +140,7 @@ struct numab_mm {
 
 /**
  * struct numab_hint - a hinting fault: what happened, and what came of it
+ * @addr: address of the page
  * @folio: the folio; valid until the page table lock is dropped
  * @nid: the node it lies on; after a migration, the node it lies on then
  * @nr_pages: base pages of the folio
@@ -117,10 +150,15 @@ struct numab_mm {
  * @foreign: other address spaces map the folio as well
  * @target: node the folio should go to, or NUMA_NO_NODE
  * @verdict: why, an enum numab_verdict
+ * @owner: whose the memory around is, an enum numab_owner
+ * @home: where the memory of the task should be, or NUMA_NO_NODE
+ * @block: the fault answers for the pages around as well
+ * @moved_along: how many of these went to @home
  * @migrated: the folio went to @target
  * @failed: it should have, but did not
  */
 struct numab_hint {
+	unsigned long		addr;
 	struct folio		*folio;
 	int			nid;
 	int			nr_pages;
@@ -129,11 +167,37 @@ struct numab_hint {
 	bool			foreign;
 	int			target;
 	unsigned int		verdict;
+	unsigned int		owner;
+	int			home;
+	bool			block;
+	unsigned int		moved_along;
 	bool			migrated;
 	bool			failed;
 };
 
+/**
+ * enum numab_fate - what becomes of a page beside the one that faulted
+ * @NUMAB_FATE_OPEN: its own fault will tell
+ * @NUMAB_FATE_STAY: it lies where it should
+ * @NUMAB_FATE_GO: it goes home too
+ */
+enum numab_fate {
+	NUMAB_FATE_OPEN,
+	NUMAB_FATE_STAY,
+	NUMAB_FATE_GO,
+};
+
 #ifdef CONFIG_NUMAB
+
+/*
+ * So many pages, aligned, are moved by one fault at the most where it is known
+ * whose they are, and only one of them is marked. It takes some 3,000
+ * instructions to move a page, half of them to copy it, so that such a fault
+ * costs 100,000, a tenth of what it costs to move a huge page, and what is spent
+ * once for a fault, a migration and a TLB flush falls to a thirtieth.
+ */
+#define NUMAB_BLOCK_PAGES	32
+#define NUMAB_BLOCK_SIZE	(NUMAB_BLOCK_PAGES * PAGE_SIZE)
 
 extern unsigned int sysctl_numa_balancing_scan_delay;
 extern unsigned int sysctl_numa_balancing_scan_period_min;
@@ -180,15 +244,20 @@ struct numab_mm *numab_mm_get(struct mm_struct *mm);
 void numab_mm_put(struct numab_mm *nm);
 void numab_plan_pass(struct mm_struct *mm);
 
+/* kernel/sched/numab_region.c */
+bool numab_region_owned(struct numab_mm *nm, unsigned long addr, int *home);
+
 /* kernel/sched/numa_balance.c */
 void numab_mm_init(struct mm_struct *mm);
 void numab_mm_free(struct mm_struct *mm);
 void numab_exit(struct task_struct *p);
 bool numab_judge(struct numab_hint *hint);
+enum numab_fate numab_judge_beside(const struct numab_hint *beside);
 void numab_account(const struct numab_hint *hint);
 
 /* mm/numa_scan.c */
 void numab_scan_slice(struct mm_struct *mm);
+bool numab_folio_eligible(struct vm_area_struct *vma, struct folio *folio);
 
 /* mm/numa_hint.c */
 vm_fault_t numab_hint_pte(struct vm_fault *vmf);

@@ -120,6 +120,7 @@ static struct numab_task *numab_task_alloc(struct task_struct *p)
 	nt->claim_nid = NUMA_NO_NODE;
 	INIT_LIST_HEAD(&nt->member);
 	INIT_LIST_HEAD(&nt->claim);
+	INIT_LIST_HEAD(&nt->wish.entry);
 	/* Pairs with READ_ONCE() in the tick and in readers of /proc. */
 	smp_store_release(&p->numab, nt);
 	return nt;
@@ -316,6 +317,7 @@ static void numab_describe(const struct numab_hint *hint, struct numab_page *pag
 		return;
 
 	page->home = numab_memory_home(nt);
+	page->owner = hint->owner;
 	page->together = READ_ONCE(nm->together);
 	page->apart = READ_ONCE(nm->bond) == NUMAB_BOND_SINGLE;
 	page->at_group_home = READ_ONCE(nm->bond) == NUMAB_BOND_GROUP &&
@@ -324,7 +326,7 @@ static void numab_describe(const struct numab_hint *hint, struct numab_page *pag
 
 /**
  * numab_judge - should this page move to the home of the current task?
- * @hint: the fault; @verdict is filled in
+ * @hint: the fault; @verdict, @owner, @home and @block are filled in
  *
  * Context: a hinting fault on current's own memory, page table lock held.
  *
@@ -332,14 +334,43 @@ static void numab_describe(const struct numab_hint *hint, struct numab_page *pag
  */
 bool numab_judge(struct numab_hint *hint)
 {
+	struct numab_mm *nm = READ_ONCE(current->mm->numab);
 	struct numab_page page = { };
 
 	if (!static_branch_likely(&sched_numa_balancing))
 		return false;
 
+	if (nm)
+		hint->owner = numab_region_of_current(nm, hint->addr);
 	numab_describe(hint, &page);
 	hint->verdict = numab_page_verdict(&page);
+	hint->home = page.home;
+	hint->block = numab_page_block(&page, hint->verdict);
 	return hint->verdict == NUMAB_PAGE_MOVE;
+}
+
+/**
+ * numab_judge_beside - what is to become of a page beside one that was judged?
+ * @beside: the page, with @owner as it is for the one that was judged
+ *
+ * Context: as numab_judge(), which has let the fault answer for a block.
+ *
+ * Return: its fate.
+ */
+enum numab_fate numab_judge_beside(const struct numab_hint *beside)
+{
+	struct numab_page page = { };
+
+	numab_describe(beside, &page);
+	switch (numab_page_verdict(&page)) {
+	case NUMAB_PAGE_MOVE:
+		return NUMAB_FATE_GO;
+	case NUMAB_PAGE_HOME:
+	case NUMAB_PAGE_SHARED:
+		return NUMAB_FATE_STAY;
+	default:
+		return NUMAB_FATE_OPEN;
+	}
 }
 
 /**
@@ -425,8 +456,11 @@ void numab_account(const struct numab_hint *hint)
 	nt->fresh[2 * hint->nid + same_task] += hint->weight;
 	numab_note_sharing(nt, hint, same_task);
 	numab_note_placement(nt, hint);
+	if (hint->weight && !hint->foreign)
+		numab_region_used(nt->nm, hint->addr, numab_memory_home(nt));
 	if (hint->migrated)
 		p->numa_pages_migrated += hint->nr_pages;
+	p->numa_pages_migrated += hint->moved_along;
 	trace_numab_hint(hint, nt->home);
 }
 
@@ -526,7 +560,7 @@ static struct ctl_table numab_sysctls[] = {
 
 static int __init numab_setup(void)
 {
-	numab_group_init();
+	numab_ledger_init();
 #ifdef CONFIG_SYSCTL
 	register_sysctl_init("kernel", numab_sysctls);
 #endif

@@ -29,6 +29,7 @@
  * @claim_nid: the node that @claim_units are claimed on, or NUMA_NO_NODE
  * @claim_units: size of the claim
  * @claim_stamp: when the holder last ran, in jiffies
+ * @wish: of a task that is placed on its own
  * @window_start: when the current window began, in jiffies
  * @window_pass: number of complete scanner passes at that time
  * @samples: hint faults in the window
@@ -65,6 +66,7 @@ struct numab_task {
 	int			claim_nid;
 	u32			claim_units;
 	unsigned long		claim_stamp;
+	struct numab_wish	wish;
 
 	unsigned long		window_start;
 	int			window_pass;
@@ -177,9 +179,45 @@ static inline bool numab_keeps(struct task_struct *p, int src_cpu, int dst_cpu)
 
 struct numab_task *numab_task_get(struct task_struct *p);
 
+/* --- numab_region.c --- */
+
+void numab_regions_init(struct numab_mm *nm);
+void numab_regions_free(struct numab_mm *nm);
+void numab_regions_fit(struct numab_mm *nm, unsigned int stride);
+void numab_region_used(struct numab_mm *nm, unsigned long addr, int home);
+enum numab_owner numab_region_of_current(struct numab_mm *nm, unsigned long addr);
+
+/* --- numab_ledger.c --- */
+
+/* A claim outlives two windows without run time, not more. */
+#define NUMAB_LEASE		(2 * HZ)
+
+/**
+ * numab_ran_within - has a tick met a task of late?
+ * @nt: the task's state
+ * @time: how late, in jiffies
+ *
+ * Return: true if one has.
+ */
+static inline bool numab_ran_within(const struct numab_task *nt, unsigned long time)
+{
+	return time_before(jiffies, READ_ONCE(nt->claim_stamp) + time);
+}
+
+void numab_ledger_init(void);
+bool numab_ledger_ready(void);
+void numab_ledger_lock(void);
+void numab_ledger_unlock(void);
+void numab_claim_drop(struct numab_task *nt);
+void numab_claim_set(struct numab_task *nt, int nid, u32 units);
+void numab_survey(struct numab_node *nodes, u64 own, u64 demand);
+void numab_wish_drop(struct numab_wish *wish);
+void numab_wish_set(struct numab_wish *wish, int to, int from, u32 units);
+struct numab_wish *numab_next_wish(struct numab_wish *wish, int to, u32 units);
+void numab_wish_grant(struct numab_wish *wish);
+
 /* --- numab_group.c --- */
 
-void numab_group_init(void);
 void numab_join(struct numab_task *nt, struct mm_struct *mm);
 void numab_leave(struct numab_task *nt);
 void numab_end_window(struct numab_task *nt);

@@ -12,15 +12,12 @@
  * same thread or another one. The weights of both, over all of the memory and
  * over time, make the bond (numab_bond()).
  *
- * Claims
- * ------
+ * Homes
+ * -----
  *
- * A home is of use only if there is a CPU for the task, so every task with a
- * home holds a claim on that node, in runnable tasks. Who decides sees all
- * claims of others and reserves its own in the same critical section, so that
- * two deciders cannot take the same CPU. A claim is a lease: it is dropped when
- * the task leaves its address space, and whoever looks for room takes away
- * those whose holder has not run for two windows.
+ * A home is of use only if there is a CPU for the task, so homes are given out
+ * against the ledger of claims (numab_ledger.c). Who decides sees all claims of
+ * others and reserves its own in the same critical section.
  *
  * Locks: numab_mm.lock, then the ledger's lock. Both are taken in task context
  * only.
@@ -38,9 +35,6 @@
 
 #include <trace/events/numab.h>
 
-/* A claim outlives two windows without run time, not more. */
-#define NUMAB_LEASE		(2 * HZ)
-
 /*
  * A task that no tick has met for so long is asleep for its group. Ticks meet a
  * task in proportion to its run time: one that runs a twentieth of the time is
@@ -48,47 +42,11 @@
  */
 #define NUMAB_ASLEEP		(HZ / 4)
 
-/* Stale claims that one look at a node takes away: bounded, and soon enough. */
-#define NUMAB_EXPIRE_MAX	8
-
 /* A decision stands for three windows unless its grounds are gone. */
 #define NUMAB_SETTLED		(3 * HZ)
 
 /* Windows without a decision after which "here" is home. */
 #define NUMAB_UNDECIDED_MAX	3
-
-struct numab_ledger_node {
-	struct list_head	claims;
-	u32			claimed;
-};
-
-static struct {
-	/* Protects all that is in here, and the claims of all tasks. */
-	spinlock_t			lock;
-	u64				total;
-	struct numab_ledger_node	*nodes;
-} ledger = {
-	.lock = __SPIN_LOCK_UNLOCKED(ledger.lock),
-};
-
-/**
- * numab_group_init - set up the ledger of claims
- *
- * Without memory for it no address space gets any state, and none is scanned.
- */
-void __init numab_group_init(void)
-{
-	struct numab_ledger_node *nodes;
-	int n;
-
-	nodes = kcalloc(nr_node_ids, sizeof(*nodes), GFP_KERNEL);
-	if (!nodes)
-		return;
-	for (n = 0; n < nr_node_ids; n++)
-		INIT_LIST_HEAD(&nodes[n].claims);
-	/* Pairs with READ_ONCE() in numab_mm_get(). */
-	smp_store_release(&ledger.nodes, nodes);
-}
 
 static int numab_node_distance(int from, int to)
 {
@@ -103,37 +61,7 @@ static struct numab_topology numab_topology(void)
 	};
 }
 
-/* --- claims --- */
-
-static void numab_claim_drop(struct numab_task *nt)
-{
-	lockdep_assert_held(&ledger.lock);
-
-	if (nt->claim_nid == NUMA_NO_NODE)
-		return;
-	ledger.nodes[nt->claim_nid].claimed -= nt->claim_units;
-	ledger.total -= nt->claim_units;
-	list_del_init(&nt->claim);
-	WRITE_ONCE(nt->claim_nid, NUMA_NO_NODE);
-	nt->claim_units = 0;
-}
-
-static void numab_claim_set(struct numab_task *nt, int nid, u32 units)
-{
-	lockdep_assert_held(&ledger.lock);
-
-	numab_claim_drop(nt);
-	WRITE_ONCE(nt->claim_nid, nid);
-	nt->claim_units = units;
-	list_add_tail(&nt->claim, &ledger.nodes[nid].claims);
-	ledger.nodes[nid].claimed += units;
-	ledger.total += units;
-}
-
-static bool numab_ran_within(const struct numab_task *nt, unsigned long time)
-{
-	return time_before(jiffies, READ_ONCE(nt->claim_stamp) + time);
-}
+/* --- members --- */
 
 static bool numab_ran_lately(const struct numab_task *nt)
 {
@@ -158,27 +86,6 @@ static u32 numab_task_demand(const struct numab_task *nt)
 	return numab_demand(READ_ONCE(nt->task->se.avg.runnable_avg));
 }
 
-/* Take away claims whose holders sleep; the oldest claims are looked at first. */
-static void numab_claims_expire(int nid)
-{
-	struct list_head *claims = &ledger.nodes[nid].claims;
-	struct numab_task *nt, *next;
-	unsigned int seen = 0;
-
-	lockdep_assert_held(&ledger.lock);
-
-	list_for_each_entry_safe(nt, next, claims, claim) {
-		if (seen++ == NUMAB_EXPIRE_MAX)
-			break;
-		if (numab_ran_lately(nt))
-			list_move_tail(&nt->claim, claims);
-		else
-			numab_claim_drop(nt);
-	}
-}
-
-/* --- members --- */
-
 /**
  * numab_mm_get - get the NUMA balancing state of an address space
  * @mm: the address space, current's
@@ -192,13 +99,13 @@ struct numab_mm *numab_mm_get(struct mm_struct *mm)
 {
 	struct numab_mm *nm = READ_ONCE(mm->numab);
 
-	if (nm || !READ_ONCE(ledger.nodes))
+	if (nm || !numab_ledger_ready())
 		return nm;
 
 	nm = kzalloc(struct_size(nm, mem, 2 * nr_node_ids), GFP_KERNEL_ACCOUNT);
 	if (!nm)
 		return NULL;
-	nm->nodes = kcalloc(nr_node_ids, sizeof(*nm->nodes), GFP_KERNEL_ACCOUNT);
+	nm->nodes = kcalloc(2 * nr_node_ids, sizeof(*nm->nodes), GFP_KERNEL_ACCOUNT);
 	if (!nm->nodes) {
 		kfree(nm);
 		return NULL;
@@ -206,6 +113,8 @@ struct numab_mm *numab_mm_get(struct mm_struct *mm)
 	refcount_set(&nm->ref, 1);
 	spin_lock_init(&nm->lock);
 	INIT_LIST_HEAD(&nm->members);
+	INIT_LIST_HEAD(&nm->wish.entry);
+	numab_regions_init(nm);
 	nm->gid = current->pid;
 	nm->aged = jiffies;
 	nm->scan.refill = jiffies;
@@ -223,6 +132,7 @@ static void numab_mm_free_rcu(struct rcu_head *rcu)
 {
 	struct numab_mm *nm = container_of(rcu, struct numab_mm, rcu);
 
+	numab_regions_free(nm);
 	kfree(nm->nodes);
 	kfree(nm);
 }
@@ -343,9 +253,12 @@ void numab_leave(struct numab_task *nt)
 	int i;
 
 	spin_lock(&nm->lock);
-	spin_lock(&ledger.lock);
+	numab_ledger_lock();
 	numab_claim_drop(nt);
-	spin_unlock(&ledger.lock);
+	numab_wish_drop(&nt->wish);
+	if (nm->nr_members == 1)
+		numab_wish_drop(&nm->wish);
+	numab_ledger_unlock();
 
 	list_del_init(&nt->member);
 	nm->nr_members--;
@@ -371,45 +284,6 @@ static void numab_set_home(struct numab_mm *nm, struct numab_task *nt, int nid)
 	trace_numab_home(nt->task, nt->home, nid, nm->bond, nt->demand);
 	WRITE_ONCE(nt->home, nid);
 	WRITE_ONCE(nm->moved, true);
-}
-
-/* CPUs of a node that a task may be placed on. */
-static unsigned int numab_node_cpus(int nid)
-{
-	const struct cpumask *cpus = housekeeping_cpumask(HK_TYPE_DOMAIN);
-	unsigned int cpu, nr = 0;
-
-	for_each_cpu_and(cpu, cpumask_of_node(nid), cpus)
-		nr += cpu_active(cpu);
-	return nr;
-}
-
-/*
- * Fill nm->nodes with what there is to know of the machine: capacities, shared
- * out fairly if there is not enough, and claims. The subject's own claims are
- * counted out by the caller, and nodes it may not use are closed by it.
- */
-static void numab_survey(struct numab_mm *nm, u64 others, u64 demand)
-{
-	u64 total = 0;
-	int n;
-
-	lockdep_assert_held(&ledger.lock);
-
-	for (n = 0; n < nr_node_ids; n++) {
-		struct numab_node *node = &nm->nodes[n];
-
-		memset(node, 0, sizeof(*node));
-		if (!node_online(n))
-			continue;
-		numab_claims_expire(n);
-		node->capacity = numab_node_cpus(n) * NUMAB_UNIT;
-		node->claimed = ledger.nodes[n].claimed;
-		total += node->capacity;
-	}
-	for (n = 0; n < nr_node_ids; n++)
-		nm->nodes[n].fair = numab_fair_capacity(nm->nodes[n].capacity,
-							others + demand, total);
 }
 
 /* Count a member's own claim out and its presence in. */
@@ -445,6 +319,56 @@ static void numab_fill_mem(struct numab_mm *nm, const u64 *mem)
 		nm->nodes[n].mem = mem[2 * n] + mem[2 * n + 1];
 }
 
+/* A copy of what is known of the nodes, to see what would be if. */
+static struct numab_node *numab_suppose(struct numab_mm *nm)
+{
+	struct numab_node *spare = nm->nodes + nr_node_ids;
+
+	memcpy(spare, nm->nodes, nr_node_ids * sizeof(*spare));
+	return spare;
+}
+
+/* What is known of the nodes if nobody had claimed anything. */
+static struct numab_node *numab_suppose_empty(struct numab_mm *nm)
+{
+	struct numab_node *spare = numab_suppose(nm);
+	int n;
+
+	for (n = 0; n < nr_node_ids; n++)
+		spare[n].claimed = 0;
+	return spare;
+}
+
+/*
+ * Others wish to come to this task's node and would leave another one for it,
+ * which may be where it would rather be. Returns the node it goes to.
+ */
+static int numab_exchange_task(struct numab_mm *nm, struct numab_task *nt, int nid)
+{
+	struct numab_topology topo = numab_topology();
+	struct numab_wish *wish = NULL;
+	struct numab_node *spare;
+
+	while ((wish = numab_next_wish(wish, nid, nt->demand))) {
+		spare = numab_suppose(nm);
+		spare[wish->from].claimed -= min(spare[wish->from].claimed, wish->units);
+		if (numab_pick_node(&topo, spare, nt->demand) != wish->from)
+			continue;
+		numab_wish_grant(wish);
+		return wish->from;
+	}
+	return nid;
+}
+
+static void numab_wish_task(struct numab_mm *nm, struct numab_task *nt, int nid)
+{
+	struct numab_topology topo = numab_topology();
+	int ideal = numab_pick_node(&topo, numab_suppose_empty(nm), nt->demand);
+
+	if (ideal != NUMA_NO_NODE && ideal != nid)
+		numab_wish_set(&nt->wish, ideal, nid, nt->demand);
+}
+
 /* A task with memory of its own: the one node that suits it best. */
 static void numab_place_task(struct numab_mm *nm, struct numab_task *nt)
 {
@@ -453,8 +377,9 @@ static void numab_place_task(struct numab_mm *nm, struct numab_task *nt)
 
 	lockdep_assert_held(&nm->lock);
 
-	spin_lock(&ledger.lock);
-	numab_survey(nm, ledger.total - nt->claim_units, nt->demand);
+	numab_ledger_lock();
+	numab_wish_drop(&nt->wish);
+	numab_survey(nm->nodes, nt->claim_units, nt->demand);
 	numab_count_member(nm, nt);
 	numab_close_nodes(nm, nt->task);
 	numab_fill_mem(nm, nt->hist);
@@ -462,8 +387,10 @@ static void numab_place_task(struct numab_mm *nm, struct numab_task *nt)
 	nid = numab_pick_node(&topo, nm->nodes, nt->demand);
 	if (nid == NUMA_NO_NODE)
 		nid = task_node(nt->task);
+	nid = numab_exchange_task(nm, nt, nid);
+	numab_wish_task(nm, nt, nid);
 	numab_claim_set(nt, nid, nt->demand);
-	spin_unlock(&ledger.lock);
+	numab_ledger_unlock();
 
 	nt->settled = jiffies;
 	numab_set_home(nm, nt, nid);
@@ -536,6 +463,60 @@ static void numab_assign(struct numab_mm *nm,
 }
 
 /*
+ * As numab_exchange_task(). What a group leaves must be enough for who wished
+ * to come, or nobody is served.
+ */
+static void numab_exchange_group(struct numab_mm *nm, u32 demand)
+{
+	struct numab_topology topo = numab_topology();
+	struct numab_wish *wish = NULL;
+	struct numab_node *spare;
+	u32 before, after;
+	int n;
+
+	for (n = 0; n < nr_node_ids; n++) {
+		before = nm->nodes[n].grant;
+		while (before && (wish = numab_next_wish(wish, n, before))) {
+			spare = numab_suppose(nm);
+			spare[wish->from].claimed -= min(spare[wish->from].claimed,
+							 wish->units);
+			numab_spread(&topo, spare, demand);
+			after = spare[n].grant;
+			if (after + wish->units > before + NUMAB_ROOM_TOLERANCE)
+				continue;
+			memcpy(nm->nodes, spare, nr_node_ids * sizeof(*spare));
+			numab_wish_grant(wish);
+			return;
+		}
+	}
+}
+
+/* Where would the group rather be, and what would it give up for that? */
+static void numab_wish_group(struct numab_mm *nm, u32 demand)
+{
+	struct numab_topology topo = numab_topology();
+	struct numab_node *ideal = numab_suppose_empty(nm);
+	int n, to = NUMA_NO_NODE, from = NUMA_NO_NODE;
+	u32 lack = 0, excess = 0;
+
+	numab_spread(&topo, ideal, demand);
+	for (n = 0; n < nr_node_ids; n++) {
+		u32 want = ideal[n].grant, have = nm->nodes[n].grant;
+
+		if (want > have && want - have > lack) {
+			lack = want - have;
+			to = n;
+		}
+		if (have > want && have - want > excess) {
+			excess = have - want;
+			from = n;
+		}
+	}
+	if (min(lack, excess) > NUMAB_ROOM_TOLERANCE)
+		numab_wish_set(&nm->wish, to, from, min(lack, excess));
+}
+
+/*
  * Threads that use the same memory: all on one node, or on the fewest. Members
  * that sleep are left out; they join again when they run.
  */
@@ -547,13 +528,15 @@ static void numab_place_group(struct numab_mm *nm)
 
 	lockdep_assert_held(&nm->lock);
 
-	spin_lock(&ledger.lock);
+	numab_ledger_lock();
+	numab_wish_drop(&nm->wish);
 	list_for_each_entry(nt, &nm->members, member) {
+		numab_wish_drop(&nt->wish);
 		own += nt->claim_units;
 		nt->demand = numab_task_demand(nt);
 		demand += nt->demand;
 	}
-	numab_survey(nm, ledger.total - own, demand);
+	numab_survey(nm->nodes, own, demand);
 	list_for_each_entry(nt, &nm->members, member) {
 		numab_count_member(nm, nt);
 		numab_claim_drop(nt);
@@ -562,10 +545,12 @@ static void numab_place_group(struct numab_mm *nm)
 	numab_fill_mem(nm, nm->mem);
 	numab_normalise(&topo, nm->nodes);
 	numab_spread(&topo, nm->nodes, demand);
+	numab_exchange_group(nm, demand);
+	numab_wish_group(nm, demand);
 	numab_assign(nm, numab_at_home);
 	numab_assign(nm, numab_at_node);
 	numab_assign(nm, NULL);
-	spin_unlock(&ledger.lock);
+	numab_ledger_unlock();
 
 	nm->placed = jiffies;
 	numab_update_homes(nm);
@@ -581,9 +566,10 @@ static int numab_only_node(const struct task_struct *p)
 
 static void numab_pin(struct numab_mm *nm, struct numab_task *nt, int nid)
 {
-	spin_lock(&ledger.lock);
+	numab_ledger_lock();
+	numab_wish_drop(&nt->wish);
 	numab_claim_set(nt, nid, nt->demand);
-	spin_unlock(&ledger.lock);
+	numab_ledger_unlock();
 	numab_set_home(nm, nt, nid);
 	numab_update_homes(nm);
 }
@@ -653,6 +639,9 @@ static enum numab_bond numab_update_bond(struct numab_mm *nm)
 		return nm->bond;
 
 	WRITE_ONCE(nm->bond, bond);
+	numab_ledger_lock();
+	numab_wish_drop(&nm->wish);
+	numab_ledger_unlock();
 	/* What was placed apart is to be placed together, and at once. */
 	nm->placed = jiffies - NUMAB_SETTLED;
 	numab_update_homes(nm);
@@ -664,14 +653,16 @@ static bool numab_group_due(const struct numab_mm *nm, const struct numab_task *
 {
 	if (nt->home == NUMA_NO_NODE || READ_ONCE(nt->claim_nid) == NUMA_NO_NODE)
 		return true;
-	return time_after_eq(jiffies, nm->placed + NUMAB_SETTLED);
+	return READ_ONCE(nm->wish.granted) ||
+	       time_after_eq(jiffies, nm->placed + NUMAB_SETTLED);
 }
 
 static bool numab_task_due(const struct numab_task *nt)
 {
 	if (nt->home == NUMA_NO_NODE || READ_ONCE(nt->claim_nid) == NUMA_NO_NODE)
 		return true;
-	return time_after_eq(jiffies, nt->settled + NUMAB_SETTLED);
+	return READ_ONCE(nt->wish.granted) ||
+	       time_after_eq(jiffies, nt->settled + NUMAB_SETTLED);
 }
 
 static void numab_decide(struct numab_mm *nm, struct numab_task *nt)
@@ -754,7 +745,8 @@ static void numab_scan_input(struct numab_mm *nm, struct mm_struct *mm,
 	in->period_ms = nm->scan.period_ms;
 	in->stride = nm->scan.stride;
 	in->resident = get_mm_rss(mm);
-	in->moved = nm->moved;
+	in->threads = atomic_read(&mm->mm_users);
+	in->moved = nm->moved || nm->owed;
 	in->intent = nm->scan.intent;
 	in->undecided = list_empty(&nm->members);
 
@@ -772,7 +764,8 @@ static void numab_scan_input(struct numab_mm *nm, struct mm_struct *mm,
 		nt->planned_misplaced = misplaced;
 		nt->planned_repaired = repaired;
 		nt->planned_failed = failed;
-		if (nt->home == NUMA_NO_NODE && numab_ran_lately(nt))
+		/* Nobody waits for a sleeper, or for longer than one window. */
+		if (nt->home == NUMA_NO_NODE && !nt->undecided && numab_awake(nt))
 			in->undecided = true;
 	}
 }
@@ -799,12 +792,15 @@ void numab_plan_pass(struct mm_struct *mm)
 		scan->settled = nm->homes;
 	else
 		nodes_clear(scan->settled);
+	nm->owed = in.moved && plan.intent != NUMAB_INTENT_PLACE;
 	WRITE_ONCE(nm->moved, false);
 	WRITE_ONCE(nm->joined, false);
 	spin_unlock(&nm->lock);
 
+	if (plan.intent == NUMAB_INTENT_LEARN)
+		numab_regions_fit(nm, plan.stride);
 	scan->intent = plan.intent;
-	scan->full = plan.full;
+	WRITE_ONCE(scan->full, plan.full);
 	scan->period_ms = plan.period_ms;
 	WRITE_ONCE(scan->stride, plan.stride);
 	WRITE_ONCE(scan->huge_stride, plan.huge_stride);

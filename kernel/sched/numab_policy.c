@@ -52,20 +52,30 @@
 #define NUMAB_BOND_LEAVE	8
 
 /*
- * A learning pass marks some 512 base pages or 64 huge ones. There are four of
- * them in a window, which makes 64 samples for each of 32 threads. One page of
- * 512 is the thinnest sample, one in every page table. A first pass takes at
- * most a quarter of the pages of any address space that has more than four
- * times the samples of a window.
+ * A learning pass marks some 64 base pages for each thread. There are four of
+ * them in a window, since what was marked last has yet to be touched, and who
+ * shares what shows from the second time on. More than eight threads share what
+ * there is: 64 samples in a window for each of 32. Huge pages are few, so that
+ * 64 have to do for all. One page of 511 is the thinnest sample, one in every
+ * page table. A first pass takes at most a fifth of the pages of any address
+ * space that has more than five times the samples of a window.
  */
-#define NUMAB_LEARN_PAGES	512
+#define NUMAB_LEARN_PAGES	64
+#define NUMAB_LEARN_THREADS	8U
 #define NUMAB_LEARN_HUGE	64
-#define NUMAB_STRIDE_MAX	512
-#define NUMAB_STRIDE_FIRST	4
+#define NUMAB_STRIDE_MAX	511
+#define NUMAB_STRIDE_FIRST	5
 #define NUMAB_PAGES_PER_HUGE	512
 
 /* A region that turns remote is to be seen within this time. */
 #define NUMAB_WATCH_MS		2000U
+
+/*
+ * What is left of the certainty about a region's owner when somebody else comes
+ * by. A quarter of the most that is remembered is too little to act upon, and
+ * the second stranger in a row takes the region over.
+ */
+#define NUMAB_REGION_DOUBT	4
 
 /* Four samples of 64 on a wrong node are a reason to look at every page. */
 #define NUMAB_REMOTE_PART	16
@@ -415,7 +425,7 @@ static unsigned int numab_stride(unsigned long units, unsigned int wanted)
 	return clamp(units / wanted, 1UL, (unsigned long)NUMAB_STRIDE_MAX);
 }
 
-/* The same, but at most a quarter of the units where there are enough of them. */
+/* The same, but at most a fifth of the units where there are enough of them. */
 static unsigned int numab_first_stride(unsigned long units, unsigned int wanted)
 {
 	unsigned int stride = numab_stride(units, wanted);
@@ -425,13 +435,24 @@ static unsigned int numab_first_stride(unsigned long units, unsigned int wanted)
 	return stride;
 }
 
+/*
+ * Of memory that threads use in turns of a power of two pages, an even stride
+ * would show one thread's pages only.
+ */
+static unsigned int numab_odd(unsigned int stride)
+{
+	return (stride - 1) | 1;
+}
+
 /* A sample that is large enough to decide by. */
 static void numab_plan_sample(const struct numab_scan_input *in,
 			      struct numab_scan_plan *plan)
 {
+	unsigned int threads = clamp(in->threads, 1U, NUMAB_LEARN_THREADS);
 	unsigned long huge = in->resident / NUMAB_PAGES_PER_HUGE;
 
-	plan->stride = numab_first_stride(in->resident, NUMAB_LEARN_PAGES);
+	plan->stride = numab_odd(numab_first_stride(in->resident,
+						    NUMAB_LEARN_PAGES * threads));
 	plan->huge_stride = numab_first_stride(huge, NUMAB_LEARN_HUGE);
 }
 
@@ -466,7 +487,7 @@ static void numab_plan_watch(const struct numab_scan_input *in,
 
 	plan->intent = NUMAB_INTENT_WATCH;
 	plan->full = false;
-	plan->stride = clamp(2 * in->stride, 1U, thinnest);
+	plan->stride = numab_odd(min(2 * in->stride + 1, thinnest));
 	plan->huge_stride = numab_stride(in->resident / NUMAB_PAGES_PER_HUGE,
 					 NUMAB_WINDOW_SAMPLES);
 	plan->period_ms = max(min(2 * in->period_ms, ceiling), in->period_min_ms);
@@ -501,6 +522,38 @@ void numab_plan_scan(const struct numab_scan_input *in,
 		numab_plan_watch(in, plan);
 }
 
+/**
+ * numab_region_note - learn from a hint fault who uses a region
+ * @region: the region
+ * @owner: who took the fault
+ * @home: its home, or NUMA_NO_NODE
+ */
+void numab_region_note(struct numab_region *region, unsigned int owner, int home)
+{
+	if (region->run && region->owner != owner) {
+		region->run /= NUMAB_REGION_DOUBT;
+		if (region->run)
+			return;
+	}
+	region->owner = owner;
+	region->home = home;
+	region->run = min(region->run + 1, NUMAB_REGION_CERTAIN);
+}
+
+/**
+ * numab_region_private - is a region used by one task only?
+ * @region: the region
+ *
+ * Two tasks that use it alike take eight faults in a row by chance once in 128
+ * times, and then the pages that the other one used last stay all the same.
+ *
+ * Return: true if it is, as far as can be told.
+ */
+bool numab_region_private(const struct numab_region *region)
+{
+	return region->run >= NUMAB_REGION_PRIVATE;
+}
+
 /* A page that is used by others too moves only if the last user agrees. */
 static enum numab_verdict numab_foreign_verdict(const struct numab_page *page)
 {
@@ -520,7 +573,9 @@ static enum numab_verdict numab_foreign_verdict(const struct numab_page *page)
  * by, and so does one that nobody was seen at before if the threads have memory
  * of their own as a rule. Else the same thread has to come twice in a row: the
  * chance that a stranger's access is taken for ownership falls with the square
- * of its share (the two-stage filter of AutoNUMA and the 2013 series).
+ * of its share (the two-stage filter of AutoNUMA and the 2013 series). Where a
+ * region is known to be one task's, its first fault on a page is enough, and a
+ * stranger's counts for nothing.
  *
  * Return: the verdict.
  */
@@ -536,9 +591,30 @@ enum numab_verdict numab_page_verdict(const struct numab_page *page)
 		return numab_foreign_verdict(page);
 	if (page->together)
 		return NUMAB_PAGE_MOVE;
+	if (page->owner == NUMAB_OWNER_OTHER)
+		return NUMAB_PAGE_OTHER;
 	if (!page->seen)
-		return page->apart ? NUMAB_PAGE_MOVE : NUMAB_PAGE_FIRST;
+		return page->apart || page->owner == NUMAB_OWNER_SELF ?
+			NUMAB_PAGE_MOVE : NUMAB_PAGE_FIRST;
 	return page->same_task ? NUMAB_PAGE_MOVE : NUMAB_PAGE_OTHER;
+}
+
+/**
+ * numab_page_block - does a fault answer for the pages around it as well?
+ * @page: what is known of the page
+ * @verdict: what is done with it
+ *
+ * It does where it is known whose they are: all of the group's, or this task's.
+ * Each of them still gets a verdict of its own.
+ *
+ * Return: true if it does.
+ */
+bool numab_page_block(const struct numab_page *page, enum numab_verdict verdict)
+{
+	if (page->foreign || !(page->together || page->owner == NUMAB_OWNER_SELF))
+		return false;
+	return verdict == NUMAB_PAGE_HOME || verdict == NUMAB_PAGE_SHARED ||
+	       verdict == NUMAB_PAGE_MOVE;
 }
 
 /**

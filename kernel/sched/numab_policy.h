@@ -138,6 +138,7 @@ enum numab_intent {
  * @period_max_ms: longest time from pass to pass, a tunable
  * @period_ms: the period in use
  * @resident: resident pages of the address space
+ * @threads: threads that use it
  * @stride: the density in use, a sample of one page of so many
  * @local: weight of faults since the last plan whose page was well placed
  * @remote: weight of faults since the last plan whose page was not
@@ -152,6 +153,7 @@ struct numab_scan_input {
 	unsigned int period_max_ms;
 	unsigned int period_ms;
 	unsigned long resident;
+	unsigned int threads;
 	unsigned int stride;
 	u64 local;
 	u64 remote;
@@ -179,6 +181,37 @@ struct numab_scan_plan {
 };
 
 /**
+ * enum numab_owner - whose is a region of memory, as seen by a task?
+ * @NUMAB_OWNER_UNKNOWN: several tasks use it, or not enough was seen of it
+ * @NUMAB_OWNER_SELF: this task uses it, and nobody else
+ * @NUMAB_OWNER_OTHER: one other task uses it, and nobody else
+ */
+enum numab_owner {
+	NUMAB_OWNER_UNKNOWN,
+	NUMAB_OWNER_SELF,
+	NUMAB_OWNER_OTHER,
+};
+
+/* Faults in a row by one task after which a region is its own. */
+#define NUMAB_REGION_PRIVATE	8U
+
+/* No more than that is remembered, so that a change of hands is seen. */
+#define NUMAB_REGION_CERTAIN	15U
+
+/**
+ * struct numab_region - who takes the hint faults in a region of memory
+ * @owner: the task, as a number that tells the tasks of a process apart
+ * @run: certainty that it is this one alone, up to NUMAB_REGION_CERTAIN; 0 if
+ *	nothing is known
+ * @home: home of @owner when it was seen last, or NUMA_NO_NODE
+ */
+struct numab_region {
+	unsigned int owner;
+	unsigned int run;
+	int home;
+};
+
+/**
  * struct numab_page - what is known of a page when it takes a hint fault
  * @nid: node it lies on
  * @home: home of the faulting task, or NUMA_NO_NODE
@@ -187,6 +220,7 @@ struct numab_scan_plan {
  *	same home, so that no thread's memory belongs elsewhere
  * @apart: true if the threads of the address space were seen to have memory of
  *	their own
+ * @owner: whose the region around the page is
  * @foreign: true if other address spaces map the page as well
  * @seen: true if the page took a hint fault before
  * @same_task: true if it was this task that took it
@@ -198,6 +232,7 @@ struct numab_page {
 	bool at_group_home;
 	bool together;
 	bool apart;
+	enum numab_owner owner;
 	bool foreign;
 	bool seen;
 	bool same_task;
@@ -260,7 +295,10 @@ bool numab_window_over(const struct numab_window *w);
 enum numab_bond numab_bond(const struct numab_sharing *s);
 void numab_plan_scan(const struct numab_scan_input *in,
 		     struct numab_scan_plan *plan);
+void numab_region_note(struct numab_region *region, unsigned int owner, int home);
+bool numab_region_private(const struct numab_region *region);
 enum numab_verdict numab_page_verdict(const struct numab_page *page);
+bool numab_page_block(const struct numab_page *page, enum numab_verdict verdict);
 int numab_swap_gain(const struct numab_swap *swap);
 int numab_pull_verdict(const struct numab_pull *pull);
 

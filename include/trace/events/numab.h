@@ -103,6 +103,7 @@ TRACE_EVENT(numab_hint,
 		__field(int,		nr_pages)
 		__field(unsigned long,	weight)
 		__field(unsigned int,	verdict)
+		__field(unsigned int,	along)
 		__field(bool,		migrated)
 		__field(bool,		failed)
 	),
@@ -114,15 +115,16 @@ TRACE_EVENT(numab_hint,
 		__entry->nr_pages	= hint->nr_pages;
 		__entry->weight		= hint->weight;
 		__entry->verdict	= hint->verdict;
+		__entry->along		= hint->moved_along;
 		__entry->migrated	= hint->migrated;
 		__entry->failed		= hint->failed;
 	),
 
-	TP_printk("nid=%d home=%d target=%d pages=%d weight=%lu verdict=%s migrated=%d failed=%d",
+	TP_printk("nid=%d home=%d target=%d pages=%d weight=%lu verdict=%s migrated=%d along=%u failed=%d",
 		  __entry->nid, __entry->home, __entry->target,
 		  __entry->nr_pages, __entry->weight,
 		  show_numab_verdict(__entry->verdict), __entry->migrated,
-		  __entry->failed)
+		  __entry->along, __entry->failed)
 );
 
 /* A task got a home, another one, or lost it. */

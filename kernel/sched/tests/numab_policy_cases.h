@@ -1288,7 +1288,7 @@ struct numab_scan_case {
 	{								\
 		.period_min_ms = 1000, .period_max_ms = 60000,		\
 		.period_ms = (_period), .resident = (_resident),	\
-		.stride = (_stride), ##__VA_ARGS__			\
+		.threads = 8, .stride = (_stride), ##__VA_ARGS__	\
 	}
 
 #define NUMAB_CASE_PLAN(_intent, _stride, _huge, _period)		\
@@ -1306,16 +1306,16 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		NUMAB_CASE_PLAN(LEARN, 1, 1, 250),
 	}, {
 		"learn: all of a small one",
-		NUMAB_CASE_SCAN(1000, 256, 1, .undecided = true),
+		NUMAB_CASE_SCAN(1000, 320, 1, .undecided = true),
 		NUMAB_CASE_PLAN(LEARN, 1, 1, 250),
 	}, {
-		"learn: a quarter of a larger one",
-		NUMAB_CASE_SCAN(1000, 257, 1, .undecided = true),
-		NUMAB_CASE_PLAN(LEARN, 4, 1, 250),
+		"learn: a fifth of a larger one",
+		NUMAB_CASE_SCAN(1000, 321, 1, .undecided = true),
+		NUMAB_CASE_PLAN(LEARN, 5, 1, 250),
 	}, {
-		"learn: still a quarter",
+		"learn: still a fifth",
 		NUMAB_CASE_SCAN(1000, 2559, 1, .undecided = true),
-		NUMAB_CASE_PLAN(LEARN, 4, 1, 250),
+		NUMAB_CASE_PLAN(LEARN, 5, 1, 250),
 	}, {
 		"learn: 512 pages are less than a quarter",
 		NUMAB_CASE_SCAN(1000, 2560, 1, .undecided = true),
@@ -1323,15 +1323,39 @@ static const struct numab_scan_case numab_scan_cases[] = {
 	}, {
 		"learn: 512 pages of a large one",
 		NUMAB_CASE_SCAN(1000, 4096, 1, .undecided = true),
-		NUMAB_CASE_PLAN(LEARN, 8, 1, 250),
+		NUMAB_CASE_PLAN(LEARN, 7, 1, 250),
 	}, {
 		"learn: all of a few huge pages",
 		NUMAB_CASE_SCAN(1000, 127 * 512UL, 1, .undecided = true),
 		NUMAB_CASE_PLAN(LEARN, 127, 1, 250),
 	}, {
+		"learn: 64 pages for one thread",
+		{
+			.period_min_ms = 1000, .period_max_ms = 60000,
+			.period_ms = 1000, .resident = 6464, .threads = 1,
+			.stride = 1, .undecided = true,
+		},
+		NUMAB_CASE_PLAN(LEARN, 101, 1, 250),
+	}, {
+		"learn: 64 pages for each of two",
+		{
+			.period_min_ms = 1000, .period_max_ms = 60000,
+			.period_ms = 1000, .resident = 6464, .threads = 2,
+			.stride = 1, .undecided = true,
+		},
+		NUMAB_CASE_PLAN(LEARN, 49, 1, 250),
+	}, {
+		"learn: not more for many threads",
+		{
+			.period_min_ms = 1000, .period_max_ms = 60000,
+			.period_ms = 1000, .resident = 5120, .threads = 99,
+			.stride = 1, .undecided = true,
+		},
+		NUMAB_CASE_PLAN(LEARN, 9, 1, 250),
+	}, {
 		"learn: 64 huge pages of more",
 		NUMAB_CASE_SCAN(1000, 128 * 512UL, 1, .undecided = true),
-		NUMAB_CASE_PLAN(LEARN, 128, 2, 250),
+		NUMAB_CASE_PLAN(LEARN, 127, 2, 250),
 	}, {
 		"learn: a quarter of the huge pages at most",
 		NUMAB_CASE_SCAN(1000, 257 * 512UL, 1, .undecided = true),
@@ -1339,15 +1363,15 @@ static const struct numab_scan_case numab_scan_cases[] = {
 	}, {
 		"learn: 64 huge pages are less than a quarter",
 		NUMAB_CASE_SCAN(1000, 320 * 512UL, 1, .undecided = true),
-		NUMAB_CASE_PLAN(LEARN, 320, 5, 250),
+		NUMAB_CASE_PLAN(LEARN, 319, 5, 250),
 	}, {
 		"learn: one page in every page table",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .undecided = true),
-		NUMAB_CASE_PLAN(LEARN, 512, 32, 250),
+		NUMAB_CASE_PLAN(LEARN, 511, 32, 250),
 	}, {
 		"learn: never thinner than that",
 		NUMAB_CASE_SCAN(1000, 1UL << 30, 1, .undecided = true),
-		NUMAB_CASE_PLAN(LEARN, 512, 512, 250),
+		NUMAB_CASE_PLAN(LEARN, 511, 511, 250),
 	}, {
 		"learn comes before place",
 		NUMAB_CASE_SCAN(1000, 256, 1, .undecided = true, .moved = true,
@@ -1357,7 +1381,7 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		"learn: the period does not reach zero",
 		{
 			.period_min_ms = 1, .period_max_ms = 60000,
-			.period_ms = 1, .resident = 256, .stride = 1,
+			.period_ms = 1, .resident = 256, .threads = 8, .stride = 1,
 			.undecided = true,
 		},
 		NUMAB_CASE_PLAN(LEARN, 1, 1, 1),
@@ -1365,19 +1389,19 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		"place: a thread moved",
 		NUMAB_CASE_SCAN(2000, 1UL << 20, 64, .moved = true,
 				.local = 64),
-		NUMAB_CASE_PLAN(PLACE, 512, 32, 1000),
+		NUMAB_CASE_PLAN(PLACE, 511, 32, 1000),
 	}, {
 		"place: all of a small address space is a sample",
 		NUMAB_CASE_SCAN(2000, 100, 1, .moved = true, .local = 64),
 		NUMAB_CASE_PLAN(PLACE, 1, 1, 1000),
 	}, {
-		"place: the sample is a quarter of a larger one",
-		NUMAB_CASE_SCAN(2000, 300, 1, .moved = true, .local = 64),
-		NUMAB_CASE_PLAN(PLACE, 4, 1, 1000),
+		"place: the sample is a fifth of a larger one",
+		NUMAB_CASE_SCAN(2000, 400, 1, .moved = true, .local = 64),
+		NUMAB_CASE_PLAN(PLACE, 5, 1, 1000),
 	}, {
 		"place: four faults of 64 are remote",
 		NUMAB_CASE_SCAN(2000, 1UL << 20, 64, .local = 60, .remote = 4),
-		NUMAB_CASE_PLAN(PLACE, 512, 32, 1000),
+		NUMAB_CASE_PLAN(PLACE, 511, 32, 1000),
 	}, {
 		"place: a sixteenth of little is remote",
 		NUMAB_CASE_SCAN(2000, 256, 1, .local = 15, .remote = 1),
@@ -1389,29 +1413,29 @@ static const struct numab_scan_case numab_scan_cases[] = {
 	}, {
 		"place: all faults are remote",
 		NUMAB_CASE_SCAN(250, 1UL << 20, 512, .remote = 1000),
-		NUMAB_CASE_PLAN(PLACE, 512, 32, 1000),
+		NUMAB_CASE_PLAN(PLACE, 511, 32, 1000),
 	}, {
 		"place: half of the pages cannot be moved",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .remote = 10, .failed = 5),
-		NUMAB_CASE_PLAN(PLACE, 512, 32, 1000),
+		NUMAB_CASE_PLAN(PLACE, 511, 32, 1000),
 	}, {
 		"place: more than half cannot",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .remote = 10, .failed = 6),
-		NUMAB_CASE_PLAN(PLACE, 512, 32, 2000),
+		NUMAB_CASE_PLAN(PLACE, 511, 32, 2000),
 	}, {
 		"place: failures double the shortest period at least",
 		NUMAB_CASE_SCAN(250, 1UL << 20, 1, .remote = 10, .failed = 10),
-		NUMAB_CASE_PLAN(PLACE, 512, 32, 2000),
+		NUMAB_CASE_PLAN(PLACE, 511, 32, 2000),
 	}, {
 		"place: failures go on",
 		NUMAB_CASE_SCAN(16000, 1UL << 20, 1, .remote = 10,
 				.failed = 10),
-		NUMAB_CASE_PLAN(PLACE, 512, 32, 32000),
+		NUMAB_CASE_PLAN(PLACE, 511, 32, 32000),
 	}, {
 		"place: failures end at the longest period",
 		NUMAB_CASE_SCAN(32000, 1UL << 20, 1, .remote = 10,
 				.failed = 10),
-		NUMAB_CASE_PLAN(PLACE, 512, 32, 60000),
+		NUMAB_CASE_PLAN(PLACE, 511, 32, 60000),
 	}, {
 		"place: what a learning pass repaired stands for more",
 		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 64,
@@ -1452,49 +1476,49 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		"watch: all was repaired",
 		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 64,
 				.intent = NUMAB_INTENT_PLACE),
-		NUMAB_CASE_PLAN(WATCH, 2, 1, 2000),
+		NUMAB_CASE_PLAN(WATCH, 3, 1, 2000),
 	}, {
 		"watch: three faults of 64 were not repaired",
 		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 61,
 				.intent = NUMAB_INTENT_PLACE),
-		NUMAB_CASE_PLAN(WATCH, 2, 1, 2000),
+		NUMAB_CASE_PLAN(WATCH, 3, 1, 2000),
 	}, {
 		"watch: more was repaired than was remote",
 		NUMAB_CASE_SCAN(1000, 256, 1, .remote = 64, .repaired = 65,
 				.intent = NUMAB_INTENT_PLACE),
-		NUMAB_CASE_PLAN(WATCH, 2, 1, 2000),
+		NUMAB_CASE_PLAN(WATCH, 3, 1, 2000),
 	}, {
 		"watch: three faults of 64 are remote",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1, .local = 61, .remote = 3),
-		NUMAB_CASE_PLAN(WATCH, 2, 32, 2000),
+		NUMAB_CASE_PLAN(WATCH, 3, 32, 2000),
 	}, {
 		"watch: less than a sixteenth of little is remote",
 		NUMAB_CASE_SCAN(1000, 256, 1, .local = 16, .remote = 1),
-		NUMAB_CASE_PLAN(WATCH, 2, 1, 2000),
+		NUMAB_CASE_PLAN(WATCH, 3, 1, 2000),
 	}, {
 		"watch: nothing was seen",
 		NUMAB_CASE_SCAN(1000, 1UL << 20, 1),
-		NUMAB_CASE_PLAN(WATCH, 2, 32, 2000),
+		NUMAB_CASE_PLAN(WATCH, 3, 32, 2000),
 	}, {
 		"watch: the period ends at two seconds",
 		NUMAB_CASE_SCAN(2000, 1UL << 20, 8, .local = 64),
-		NUMAB_CASE_PLAN(WATCH, 16, 32, 2000),
+		NUMAB_CASE_PLAN(WATCH, 17, 32, 2000),
 	}, {
 		"watch: the period comes back to two seconds",
 		NUMAB_CASE_SCAN(60000, 1UL << 20, 8, .local = 64),
-		NUMAB_CASE_PLAN(WATCH, 16, 32, 2000),
+		NUMAB_CASE_PLAN(WATCH, 17, 32, 2000),
 	}, {
 		"watch: the period starts at the shortest",
 		NUMAB_CASE_SCAN(250, 1UL << 20, 8, .local = 64),
-		NUMAB_CASE_PLAN(WATCH, 16, 32, 1000),
+		NUMAB_CASE_PLAN(WATCH, 17, 32, 1000),
 	}, {
 		"watch: the thinnest sample is a window's worth",
 		NUMAB_CASE_SCAN(2000, 6400, 64, .local = 64),
-		NUMAB_CASE_PLAN(WATCH, 100, 1, 2000),
+		NUMAB_CASE_PLAN(WATCH, 99, 1, 2000),
 	}, {
 		"watch: never thinner than one page in a page table",
 		NUMAB_CASE_SCAN(2000, 1UL << 30, 512, .local = 64),
-		NUMAB_CASE_PLAN(WATCH, 512, 512, 2000),
+		NUMAB_CASE_PLAN(WATCH, 511, 511, 2000),
 	}, {
 		"watch: all of a small address space",
 		NUMAB_CASE_SCAN(2000, 63, 512, .local = 64),
@@ -1507,16 +1531,16 @@ static const struct numab_scan_case numab_scan_cases[] = {
 		"watch: a longest period below two seconds",
 		{
 			.period_min_ms = 1000, .period_max_ms = 1500,
-			.period_ms = 1000, .resident = 128, .stride = 1,
+			.period_ms = 1000, .resident = 192, .stride = 1,
 		},
-		NUMAB_CASE_PLAN(WATCH, 2, 1, 1500),
+		NUMAB_CASE_PLAN(WATCH, 3, 1, 1500),
 	}, {
 		"watch: a shortest period above two seconds",
 		{
 			.period_min_ms = 5000, .period_max_ms = 60000,
-			.period_ms = 5000, .resident = 128, .stride = 1,
+			.period_ms = 5000, .resident = 192, .stride = 1,
 		},
-		NUMAB_CASE_PLAN(WATCH, 2, 1, 5000),
+		NUMAB_CASE_PLAN(WATCH, 3, 1, 5000),
 	},
 };
 
@@ -1653,6 +1677,45 @@ static const struct numab_page_case numab_page_cases[] = {
 			.at_group_home = true,
 		},
 		NUMAB_PAGE_SHARED,
+	}, {
+		"own region: first time",
+		{ .nid = 0, .home = 1, .owner = NUMAB_OWNER_SELF },
+		NUMAB_PAGE_MOVE,
+	}, {
+		"own region: another one before",
+		{
+			.nid = 0, .home = 1, .owner = NUMAB_OWNER_SELF,
+			.seen = true, .last_nid = 0,
+		},
+		NUMAB_PAGE_OTHER,
+	}, {
+		"own region, foreign page: first time",
+		{
+			.nid = 0, .home = 1, .owner = NUMAB_OWNER_SELF,
+			.foreign = true,
+		},
+		NUMAB_PAGE_FIRST,
+	}, {
+		"region of another one: first time, threads that live apart",
+		{
+			.nid = 0, .home = 1, .owner = NUMAB_OWNER_OTHER,
+			.apart = true,
+		},
+		NUMAB_PAGE_OTHER,
+	}, {
+		"region of another one: twice the same one",
+		{
+			.nid = 0, .home = 1, .owner = NUMAB_OWNER_OTHER,
+			.seen = true, .same_task = true, .last_nid = 1,
+		},
+		NUMAB_PAGE_OTHER,
+	}, {
+		"region of another one with the same home",
+		{
+			.nid = 0, .home = 1, .owner = NUMAB_OWNER_OTHER,
+			.together = true,
+		},
+		NUMAB_PAGE_MOVE,
 	}, {
 		"foreign: first time",
 		{ .nid = 0, .home = 1, .foreign = true, .last_nid = 1 },

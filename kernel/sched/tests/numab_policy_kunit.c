@@ -172,6 +172,42 @@ static void numab_test_page_verdict(struct kunit *test)
 
 KUNIT_ARRAY_PARAM_DESC(numab_page, numab_page_cases, name);
 
+/* Two tasks that take turns never own a region; one with a rare guest does. */
+static void numab_test_region_chance(struct kunit *test)
+{
+	struct numab_region turns = { }, guest = { };
+	unsigned int i, owned = 0;
+
+	for (i = 0; i < 1000; i++) {
+		numab_region_note(&turns, i & 1, NUMA_NO_NODE);
+		KUNIT_EXPECT_FALSE(test, numab_region_private(&turns));
+		numab_region_note(&guest, i % 50 == 49, NUMA_NO_NODE);
+		owned += numab_region_private(&guest);
+	}
+	KUNIT_EXPECT_EQ(test, guest.owner, 0U);
+	/* Each guest costs the fault itself and the few that follow. */
+	KUNIT_EXPECT_GE(test, owned, 850U);
+}
+
+static void numab_test_page_block(struct kunit *test)
+{
+	struct numab_page page = {
+		.nid = 0, .home = 1, .owner = NUMAB_OWNER_SELF,
+	};
+
+	KUNIT_EXPECT_TRUE(test, numab_page_block(&page, NUMAB_PAGE_MOVE));
+	KUNIT_EXPECT_TRUE(test, numab_page_block(&page, NUMAB_PAGE_HOME));
+	KUNIT_EXPECT_FALSE(test, numab_page_block(&page, NUMAB_PAGE_OTHER));
+	KUNIT_EXPECT_FALSE(test, numab_page_block(&page, NUMAB_PAGE_UNDECIDED));
+	page.foreign = true;
+	KUNIT_EXPECT_FALSE(test, numab_page_block(&page, NUMAB_PAGE_MOVE));
+	page.foreign = false;
+	page.owner = NUMAB_OWNER_UNKNOWN;
+	KUNIT_EXPECT_FALSE(test, numab_page_block(&page, NUMAB_PAGE_MOVE));
+	page.together = true;
+	KUNIT_EXPECT_TRUE(test, numab_page_block(&page, NUMAB_PAGE_MOVE));
+}
+
 /* The gain is the number of tasks at home after the swap, less before. */
 static void numab_test_swap_gain(struct kunit *test)
 {
@@ -238,6 +274,7 @@ NUMAB_PROP_TEST(period, 12)
 NUMAB_PROP_TEST(watch_settles, 13)
 NUMAB_PROP_TEST(page, 14)
 NUMAB_PROP_TEST(repaired, 17)
+NUMAB_PROP_TEST(region, 18)
 
 static struct kunit_case numab_policy_cases[] = {
 	KUNIT_CASE_PARAM(numab_test_normalise, numab_share_gen_params),
@@ -252,6 +289,8 @@ static struct kunit_case numab_policy_cases[] = {
 	KUNIT_CASE_PARAM(numab_test_bond, numab_bond_gen_params),
 	KUNIT_CASE_PARAM(numab_test_plan_scan, numab_scan_gen_params),
 	KUNIT_CASE_PARAM(numab_test_page_verdict, numab_page_gen_params),
+	KUNIT_CASE(numab_test_region_chance),
+	KUNIT_CASE(numab_test_page_block),
 	KUNIT_CASE(numab_test_swap_gain),
 	KUNIT_CASE(numab_test_pull_verdict),
 	KUNIT_CASE(numab_test_pull_same_node),
@@ -273,6 +312,7 @@ static struct kunit_case numab_policy_cases[] = {
 	KUNIT_CASE(numab_any_period),
 	KUNIT_CASE(numab_any_watch_settles),
 	KUNIT_CASE(numab_any_page),
+	KUNIT_CASE(numab_any_region),
 	KUNIT_CASE(numab_any_repaired),
 	{}
 };

@@ -96,6 +96,11 @@ static const void *prefix##_gen_params(const void *prev, char *desc)	\
 #define KUNIT_EXPECT_TRUE(test, cond)	\
 	KUNIT_EXPECT_TRUE_MSG(test, cond, "%s", "")
 
+#define KUNIT_EXPECT_FALSE_MSG(test, cond, ...)	\
+	KUNIT_EXPECT_TRUE_MSG(test, !(cond), __VA_ARGS__)
+#define KUNIT_EXPECT_FALSE(test, cond)	\
+	KUNIT_EXPECT_TRUE(test, !(cond))
+
 #define KUNIT_EXPECT_OP_MSG(test, left, op, right, fmt, ...) ({		\
 	typeof(left) _left = (left);					\
 	typeof(right) _right = (right);					\
