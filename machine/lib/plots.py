@@ -14,6 +14,7 @@ MODE_COLOURS = {"off": "#777777", "base": "#d55e00", "numab": "#0072b2", "numab-
                 "pinned": "#009e73", "inverse": "#cc79a7"}
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777777", "#000000"]
 PANEL = (480, 300)
+LEAST_STEP_S = 0.5
 TERMINALS = {"svg": "svg size {w},{h} enhanced font 'sans,11' background '#ffffff'",
              "png": "pngcairo size {w},{h} enhanced font 'sans,10'"}
 
@@ -156,17 +157,28 @@ def local(path, title, runs):
     return True
 
 
+def cost_series(run, labels):
+    """Seconds since the mark, and kernel parts in percent of the instructions.
+
+    The program and the machine both make marks; what lies between is joined up to half a second.
+    """
+    start, series = begin_s(run), []
+    since, total, counts = start, 0, [0] * len(labels)
+    for entry in run["series"]:
+        total += sum(entry["insn"].values())
+        counts = [n + entry["parts"].get(p, 0) for n, p in zip(counts, labels)]
+        if entry["end_s"] - since >= LEAST_STEP_S and total:
+            series.append((entry["end_s"] - start, [100 * n / total for n in counts]))
+            since, total, counts = entry["end_s"], 0, [0] * len(labels)
+    return series
+
+
 def cost(path, title, runs):
     """Kernel instructions of each second by part, as layers."""
     found, parts = [], []
     for run in first_seed(runs).values():
         labels = [p for p in tables.PARTS if p in run["overhead_parts"]]
-        start, series = begin_s(run), []
-        for entry in run["series"]:
-            total = sum(entry["insn"].values())
-            if total:
-                series.append((entry["end_s"] - start,
-                               [100 * entry["parts"].get(p, 0) / total for p in labels]))
+        series = cost_series(run, labels)
         if len(series) > 1:
             found.append((run, labels, series))
     top = up_to(sum(v) for _, _, series in found for _, v in series)

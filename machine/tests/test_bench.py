@@ -153,7 +153,8 @@ class Sets(Base):
 
     def test_errors(self):
         """Nonsense is refused with a reason."""
-        for name, reason in (("twice", "two rows"), ("uneven", "takes 9 s"), ("bad", "thp=sometimes"), ("lost", "nothing"),
+        for name, reason in (("twice", "two rows"), ("uneven", "takes 9 s"),
+                             ("bad", "thp=sometimes"), ("lost", "nothing"),
                              ("misplaced", "mesh4"), ("absent", "no set")):
             with self.subTest(name), self.assertRaisesRegex(Failure, reason):
                 definitions().cases(name)
@@ -495,6 +496,14 @@ class Text(Base):
         note = tables.share_note(figures.summary(outcome.runs))
         self.assertEqual(len([line for line in note if line.startswith("* ")]), 1)
         self.assertIn("0.50 to 2.00", note[-1])
+
+    def test_short_steps(self):
+        """Marks that follow each other at once make no step of their own."""
+        run = {"guest_s": 2.0, "series": [
+            {"end_s": at, "insn": {"user": user, "kernel": 10}, "parts": {"scan": scan}}
+            for at, user, scan in ((11.0, 80, 5), (11.01, 0, 10), (12.0, 70, 10))]}
+        self.assertEqual(plots.cost_series(run, ["scan"]),
+                         [(1.0, [100 * 5 / 90]), (2.0, [100 * 20 / 90])])
 
     def test_pictures(self):
         """Each kind is drawn in both formats; missing data are named."""
