@@ -7,6 +7,9 @@
  */
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "../kselftest_harness.h"
 #include "numa_util.h"
@@ -14,6 +17,7 @@
 #define BUF_SIZE	(24 * NUMA_MB)
 #define WANT_PERCENT	95
 #define FOLLOW_SECS	35
+#define TRACEFS		"/sys/kernel/tracing"
 
 FIXTURE(follow) {
 	struct numa_topo topo;
@@ -89,6 +93,45 @@ TEST_F_TIMEOUT(follow, there_and_back, 120)
 	ASSERT_EQ(0, numa_pin(&self->from->cpus));
 	EXPECT_LE(WANT_PERCENT,
 		  numa_follow(&self->buf, self->from->nid, WANT_PERCENT, FOLLOW_SECS));
+	EXPECT_EQ(0, numa_buf_check(&self->buf));
+}
+
+/* Does one fault move more than one page? The base balancer's does not. */
+static bool moves_blocks(void)
+{
+	mount("tracefs", TRACEFS, "tracefs", 0, NULL);
+	return !access(TRACEFS "/events/numab", F_OK);
+}
+
+static long minor_faults(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) ? -1 : usage.ru_minflt;
+}
+
+/* Once it is known whose the memory is, a fault brings the pages around along. */
+TEST_F_TIMEOUT(follow, in_blocks, 120)
+{
+	long moved, faults;
+
+	if (variant->advice == MADV_HUGEPAGE)
+		SKIP(return, "huge pages move one at a time");
+	if (!moves_blocks())
+		SKIP(return, "this balancer moves pages one at a time");
+
+	ASSERT_EQ(0, numa_pin(&self->to->cpus));
+	ASSERT_LE(WANT_PERCENT,
+		  numa_follow(&self->buf, self->to->nid, WANT_PERCENT, FOLLOW_SECS));
+	moved = numa_vmstat("numa_pages_migrated");
+	faults = minor_faults();
+	ASSERT_EQ(0, numa_pin(&self->from->cpus));
+	ASSERT_LE(WANT_PERCENT,
+		  numa_follow(&self->buf, self->from->nid, WANT_PERCENT, FOLLOW_SECS));
+	moved = numa_vmstat("numa_pages_migrated") - moved;
+	faults = minor_faults() - faults;
+	EXPECT_LE(BUF_SIZE / sysconf(_SC_PAGESIZE) * 9 / 10, moved);
+	EXPECT_LE(faults * 10, moved);
 	EXPECT_EQ(0, numa_buf_check(&self->buf));
 }
 
