@@ -364,6 +364,42 @@ bool work_over(void)
 	return over;
 }
 
+/* Nobody signals that time is over: look for it every 10 ms. */
+static void barrier_sleep(struct work_barrier *barrier)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += 10000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_clockwait(&barrier->all, &barrier->lock, CLOCK_MONOTONIC, &until);
+}
+
+bool work_barrier_wait(struct work_barrier *barrier)
+{
+	unsigned int turn;
+	bool complete;
+
+	pthread_mutex_lock(&barrier->lock);
+	turn = barrier->turn;
+	if (++barrier->waiting == work.threads) {
+		barrier->waiting = 0;
+		barrier->turn++;
+		pthread_cond_broadcast(&barrier->all);
+	}
+	while (barrier->turn == turn && !over)
+		barrier_sleep(barrier);
+	complete = barrier->turn != turn;
+	/* Once one has left, all cannot have come any more: the others leave as well. */
+	if (!complete)
+		barrier->waiting--;
+	pthread_mutex_unlock(&barrier->lock);
+	return complete;
+}
+
 static void report_units(struct work_thread *thread)
 {
 	machine_add(KEY_UNITS, thread->units);

@@ -15,6 +15,7 @@
 #ifndef MACHINE_WORK_H
 #define MACHINE_WORK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,6 +115,25 @@ int work_main(const struct work_ops *ops, int argc, char **argv);
 
 /* Set when time is over: long steps, and those that wait for others, look at it. */
 bool work_over(void);
+
+/**
+ * struct work_barrier - where the threads of a process wait for each other
+ * @lock: for the others
+ * @all: signalled when all have come
+ * @waiting: how many have come
+ * @turn: how often all had come
+ */
+struct work_barrier {
+	pthread_mutex_t lock;
+	pthread_cond_t all;
+	unsigned int waiting;
+	unsigned int turn;
+};
+
+#define WORK_BARRIER { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0 }
+
+/* False when time is over and one of them does not come any more: for all of them, or for none. */
+bool work_barrier_wait(struct work_barrier *barrier);
 
 /* The machine. */
 unsigned int work_nr_cpus(void);
