@@ -298,7 +298,8 @@ def boot(prepared, directory):
     out = directory / "probe.jsonl"
     (directory / "initrd.cpio").write_bytes(prepared.initrd)
     (directory / "symbols").write_text(prepared.symbol_text, encoding="ascii")
-    machine = replace(prepared.machine)
+    machine = replace(prepared.machine, env={} if spec.spin else
+                      {"LD_PRELOAD": str(OUTPUT / "fixed_clock.so")})
     if spec.plugin:
         machine.qemu = ["-plugin", plugin_options(spec, machine, out, directory / "symbols")]
     before = children_s()

@@ -260,14 +260,13 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	static bool ready;
 
-	if (!(qemu_plugin_tb_vaddr(tb) >> 63)) {
+	if (!ready && !spin_on())
+		turns_init();
+	ready = true;
+	if (!(qemu_plugin_tb_vaddr(tb) >> 63))
 		user_tb(tb);
-	} else if (!spin_on()) {
-		if (!ready)
-			turns_init();
-		ready = true;
+	else if (!spin_on())
 		kernel_tb(tb);
-	}
 }
 
 static void flush(qemu_plugin_id_t id)

@@ -12,27 +12,19 @@
  * its longer way, by the timers. The twin, a CPU behind each real one that is never started, is
  * asked: it has nothing to lose.
  *
- * QEMU's main thread runs the guest's timers too, when it happens to be awake at the end of a turn;
- * then all CPUs are asked to exit instead of one, and from there on two runs of the same guest
- * differ. The main thread is needed only while all CPUs are idle, to go on to the next timer. So
- * it is kept waiting while any CPU has something to do.
- *
- * Another request that comes when the host likes is the one to let readers of shared memory come
- * to a quiet point. The thread of the CPUs does that at each end of a turn anyway, so it is taken
- * out.
+ * When QEMU wants to free memory that readers may still use (a hash table of translated blocks has
+ * grown, say), it may ask the thread that runs the CPUs to come to a quiet point. That would cut the
+ * turn of the CPU that happens to run, at a moment that the host decides, and from there on two
+ * runs of the same guest differ. The thread comes to a quiet point at each end of a turn anyway, so
+ * the request is taken out. fixed_clock.c is the other half of that.
  *
  * QEMU exports what is needed for all that but does not declare it for plugins. The names are weak:
  * where one is missing the probe stops.
  */
-#include <unistd.h>
-
 #include "probe.h"
 
 /* Long enough for a trip through QEMU's loop (some microseconds) to be 1 % of it. */
 #define TURN	(1 << 14)
-
-/* How often the main thread looks whether it is needed: an idle spell costs the host about that. */
-#define PARKED_US	200
 
 /* QEMU's Notifier: a function and a list entry. */
 struct notifier {
@@ -47,17 +39,8 @@ void rcu_add_force_rcu_notifier(struct notifier *notifier) __attribute__((weak))
 void rcu_remove_force_rcu_notifier(struct notifier *notifier) __attribute__((weak));
 struct CPUState *qemu_get_cpu(int index) __attribute__((weak));
 void cpu_exit(struct CPUState *cpu) __attribute__((weak));
-struct AioContext *qemu_get_aio_context(void) __attribute__((weak));
-void aio_bh_schedule_oneshot_full(struct AioContext *ctx, void (*function)(void *data), void *data,
-				  const char *name) __attribute__((weak));
-void qemu_mutex_lock_iothread_impl(const char *file, int line) __attribute__((weak));
-void qemu_mutex_unlock_iothread(void) __attribute__((weak));
-bool all_cpu_threads_idle(void) __attribute__((weak));
-int qemu_shutdown_requested_get(void) __attribute__((weak));
-int qemu_reset_requested_get(void) __attribute__((weak));
 
 static struct CPUState *cpus[MAX_CPUS], *twins[MAX_CPUS];
-static volatile bool parked;
 
 static void ignore(struct notifier *notifier, void *data)
 {
@@ -78,49 +61,17 @@ static void no_requests(void)
 	rcu_remove_force_rcu_notifier(&ours);
 }
 
-/*
- * Runs in the main thread. Idle must be seen twice: a CPU that halts is idle some time before its
- * instructions are accounted.
- */
-static void park(void *data)
-{
-	unsigned int idle = 0;
-
-	parked = true;
-	while (idle < 2 && !qemu_shutdown_requested_get() && !qemu_reset_requested_get()) {
-		qemu_mutex_unlock_iothread();
-		usleep(PARKED_US);
-		qemu_mutex_lock_iothread_impl(__FILE__, __LINE__);
-		idle = all_cpu_threads_idle() ? idle + 1 : 0;
-	}
-	if (idle >= 2)
-		aio_bh_schedule_oneshot_full(qemu_get_aio_context(), park, NULL, "numa_probe");
-}
-
-/* Does QEMU export everything? */
-static bool exported(void)
-{
-	return rcu_add_force_rcu_notifier && rcu_remove_force_rcu_notifier && qemu_get_cpu &&
-	       cpu_exit && qemu_get_aio_context && aio_bh_schedule_oneshot_full &&
-	       qemu_mutex_lock_iothread_impl && qemu_mutex_unlock_iothread &&
-	       all_cpu_threads_idle && qemu_shutdown_requested_get && qemu_reset_requested_get;
-}
-
 /**
- * turns_init - prepare; runs in the thread of the CPUs, when the kernel begins
- *
- * The firmware would wait for work that only the main thread does.
+ * turns_init - prepare; runs in the thread of the CPUs, when all of them exist
  */
 void turns_init(void)
 {
 	unsigned int cpu;
 
-	if (!exported())
+	if (!rcu_add_force_rcu_notifier || !rcu_remove_force_rcu_notifier || !qemu_get_cpu ||
+	    !cpu_exit)
 		stop("this QEMU does not let the probe give CPUs their turns");
 	no_requests();
-	aio_bh_schedule_oneshot_full(qemu_get_aio_context(), park, NULL, "numa_probe");
-	while (!parked)
-		usleep(PARKED_US);
 	for (cpu = 0; cpu < probe.nr_cpus; cpu++) {
 		cpus[cpu] = qemu_get_cpu(cpu);
 		twins[cpu] = qemu_get_cpu(probe.nr_cpus + cpu);

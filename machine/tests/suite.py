@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parents[1] / "stack" / "lib")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "stack" / "lib"), str(HERE.parent / "lib")]
 
 HOST = ["test_host"]
 GUEST = ["test_guest"]

@@ -38,6 +38,7 @@ class Machine:
     cpuless: list = field(default_factory=list)
     accel: str = "tcg"
     qemu: list = field(default_factory=list)
+    env: dict = field(default_factory=dict)
 
     def cpu_nodes(self):
         """Nodes that have CPUs."""
@@ -311,8 +312,8 @@ def run_guest(machine, kernel, initrd, command, *, append="", log=os.devnull, ti
         print("#", shlex.join(args), file=log_file)
         watcher = Watcher(directory, log_file, show)
         with subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, env=plain_env(),
-                              start_new_session=True) as process:
+                              stderr=subprocess.STDOUT, text=True,
+                              env=plain_env(**machine.env), start_new_session=True) as process:
             RUNNING.add(process)
             timed_out = watch(process, watcher, started + timeout)
             RUNNING.discard(process)
