@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "stack" / "lib"), str(HERE.parent / "lib")]
 
-HOST = ["test_host"]
+HOST = ["test_host", "test_bench"]
 GUEST = ["test_guest"]
 # Below a minute: what shows first when the instrument is broken.
 QUICK = HOST + ["test_guest.Determinism.test_same_bytes", "test_guest.Locality.test_mix"]
@@ -26,7 +26,10 @@ class Counted(unittest.TestResult):
     @staticmethod
     def name(test):
         """The name of a test."""
-        return "machine: " + test.id().removeprefix("test_guest.").removeprefix("test_host.")
+        name = test.id()
+        for module in HOST + GUEST:
+            name = name.removeprefix(f"{module}.")
+        return f"machine: {name}"
 
     def addSuccess(self, test):
         """A test has passed."""
