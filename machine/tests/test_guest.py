@@ -141,6 +141,8 @@ class Locality(unittest.TestCase):
         result = stream(4, "all", "local")
         self.assertGreater(result["local_share"], 0.999)
         self.assertEqual(result["t95_s"], 0)
+        lines = int(result["output"][-1].split()[1])
+        self.assertAlmostEqual(result["units"] / lines, 1, delta=0.05)
         self.note = f"{result['local_share']:.6f}"
 
     def test_remote(self):
