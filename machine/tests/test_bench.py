@@ -67,14 +67,13 @@ def definitions(text=DEFINITIONS):
 def made_up(case, **changes):
     """A result as the machine would give it; the seed moves it a little."""
     share = SHARES[case.mode] - 0.001 * case.seed
-    kernel = KERNEL_INSN[case.mode]
+    kernel = KERNEL_INSN[case.mode] + 10 * (case.seed - 1)
     times = [0.1 * i for i in range(1, 10 * case.seconds + 1)]
     # Local after two seconds, unless the mode moves nothing.
     series = [[t, SHARES["off"] if t < 2 and case.mode in ("base", "numab") else share]
               for t in times]
-    part = kernel - KERNEL_INSN["off"]
-    parts = {"scan": part, "hint": 0, "copy": 0, "migrate": 0, "place": 0,
-             "rest": KERNEL_INSN["off"]}
+    rest = KERNEL_INSN["off"] + 10 * (case.seed - 1)
+    parts = {"scan": kernel - rest, "hint": 0, "copy": 0, "migrate": 0, "place": 0, "rest": rest}
     seconds = [{"end_s": 10.0 + t, "local_share": share, "parts": parts,
                 "insn": {"user": USER_INSN, "kernel": kernel}} for t in range(1, case.seconds + 1)]
     facts = {"workload": "?", "topology": "?", "thp": "?", "mode": case.mode, "seed": -1,
@@ -293,22 +292,29 @@ class Trouble(Base):
                       (self.path / "report.md").read_text(encoding="utf-8"))
 
     def test_interrupt(self):
-        """Results that are complete when Ctrl-C comes are kept; the next time goes on."""
-        machine, done = FakeMachine(), threading.Event()
+        """Ctrl-C ends the guests and starts no other; what is complete is kept."""
+        machine, killed = FakeMachine(), threading.Event()
         measure = machine.measure
 
-        def slow(prepared):
+        def guest(prepared):
             if len(machine.runs) < 4:
                 return measure(prepared)
-            done.set()
-            raise KeyboardInterrupt
+            with lock:
+                machine.runs.append(prepared.case)
+                number = len(machine.runs)
+            if number == 5:
+                raise KeyboardInterrupt
+            self.assertTrue(killed.wait(20), "the guest was left alone")
+            raise Failure("the guest ended early")
 
-        machine.measure = slow
-        with self.assertRaises(KeyboardInterrupt):
+        lock, machine.measure = threading.Lock(), guest
+        with unittest.mock.patch.object(bench.qemu, "stop_all", killed.set), \
+                self.assertRaises(KeyboardInterrupt):
             self.bench(machine)
-        self.assertTrue(done.is_set())
         kept = len(list((self.path / "runs").glob("*-*.json")))
         self.assertGreaterEqual(kept, 4)
+        self.assertLessEqual(len(machine.runs), kept + 3)
+        self.assertNotIn("FAIL", self.said.getvalue())
         self.assertFalse(list((self.path / "runs").glob(".*")))
         rest = FakeMachine()
         outcome = self.bench(rest)
@@ -352,6 +358,9 @@ class Figures(unittest.TestCase):
         self.assertEqual(run["t95_reference"], 0.999)
         self.assertIsNone(run["t95_s"])        # 90 % are less than 95 % of pinned's
         self.assertIn("pinned seed 1", run["against"]["pinned"])
+        second = next(r for r in self.runs() if r["mode"] == "numab" and r["seed"] == 2)
+        self.assertAlmostEqual(second["overhead_pct"], 100 * 100 / 1010)
+        self.assertAlmostEqual(second["modelled_vs_pinned"], 0.898 / 0.998)
         chat = self.one("numab", "chat")
         self.assertIsNone(chat["modelled_vs_pinned"])
         self.assertEqual(chat["t95_reference"], 1.0)
