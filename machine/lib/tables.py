@@ -124,7 +124,7 @@ def legend(constants):
     return [
         "Each figure is the median over the seeds, with the least and the greatest in brackets. "
         "They are for the time from the end of the program's initialisation to the end of its "
-        "work, except those of the kernel (from *kernel + %* to *swaps*): these are for the whole "
+        "work, except those of the kernel (from *kernel + %* to *swaps*): these begin with the "
         "program.", "",
         "* *local %*: user misses of the modelled caches that the CPU's own node served; beside "
         "it the same in the last third of the time.",
