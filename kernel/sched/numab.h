@@ -183,7 +183,7 @@ struct numab_task *numab_task_get(struct task_struct *p);
 
 void numab_regions_init(struct numab_mm *nm);
 void numab_regions_free(struct numab_mm *nm);
-void numab_regions_fit(struct numab_mm *nm, unsigned int stride);
+void numab_regions_fit(struct numab_mm *nm, unsigned long resident);
 void numab_region_used(struct numab_mm *nm, unsigned long addr, int home);
 enum numab_owner numab_region_of_current(struct numab_mm *nm, unsigned long addr);
 

@@ -798,7 +798,7 @@ void numab_plan_pass(struct mm_struct *mm)
 	spin_unlock(&nm->lock);
 
 	if (plan.intent == NUMAB_INTENT_LEARN)
-		numab_regions_fit(nm, plan.stride);
+		numab_regions_fit(nm, in.resident);
 	scan->intent = plan.intent;
 	WRITE_ONCE(scan->full, plan.full);
 	scan->period_ms = plan.period_ms;

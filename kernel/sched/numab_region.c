@@ -27,8 +27,13 @@
 /* Larger address spaces get larger regions. Some nine bytes are used for one. */
 #define NUMAB_REGIONS_MAX	4096
 
-/* Samples that one pass should take in a region. */
+/*
+ * Samples that one pass should take in a region, when it takes so many in all
+ * or one page of so many, whichever is more; see numab_plan_scan().
+ */
 #define NUMAB_REGION_SAMPLES	4
+#define NUMAB_REGION_PASS	512
+#define NUMAB_REGION_STRIDE	511UL
 
 /*
  * A word: 4 bits of certainty, 11 of the home (0: none), 15 of the thread. Two
@@ -103,18 +108,22 @@ static void numab_regions_resize(struct numab_mm *nm, unsigned int shift)
 }
 
 /**
- * numab_regions_fit - choose the size of regions to fit the sample
- * @nm: the state of the address space
- * @stride: the scanner takes a sample of one page of so many
+ * numab_regions_fit - choose the size of regions to fit the address space
+ * @nm: its state
+ * @resident: its resident pages
  *
- * Regions that are too small for the sample are made larger; what was known is
- * learned again. They never get smaller.
+ * Regions that are too small for the sample that a learning pass takes for many
+ * threads are made larger; what was known is learned again. They never get
+ * smaller, and small regions are better: one that several threads have a part
+ * of is nobody's.
  *
  * Context: task context; the caller has the scanner.
  */
-void numab_regions_fit(struct numab_mm *nm, unsigned int stride)
+void numab_regions_fit(struct numab_mm *nm, unsigned long resident)
 {
-	unsigned int shift = PAGE_SHIFT + order_base_2(NUMAB_REGION_SAMPLES * stride);
+	unsigned long pages = min(resident / NUMAB_REGION_PASS, NUMAB_REGION_STRIDE) *
+			      NUMAB_REGION_SAMPLES;
+	unsigned int shift = PAGE_SHIFT + order_base_2(max(pages, 1UL));
 
 	if (READ_ONCE(nm->nr_regions) > NUMAB_REGIONS_MAX)
 		shift = max(shift, nm->region_shift + 1);
