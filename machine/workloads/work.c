@@ -22,6 +22,7 @@
 #include "work.h"
 
 #define MAX_CPUS	256
+#define POLICY_DEFAULT	0
 #define POLICY_BIND	2
 #define POLICY_INTERLEAVE 3
 #define NR_COMMON	6
@@ -333,6 +334,11 @@ void work_place_shared(void *start, unsigned long bytes, unsigned int process)
 	for (i = 0; i < work.threads; i++)
 		mask |= 1ul << work_memory_node(process, i);
 	set_policy(start, bytes, POLICY_INTERLEAVE, mask);
+}
+
+void work_bind(void *start, unsigned long bytes, unsigned long mask)
+{
+	set_policy(start, bytes, mask ? POLICY_BIND : POLICY_DEFAULT, mask);
 }
 
 void work_oracle(void *start, unsigned long bytes, unsigned int users)

@@ -149,6 +149,8 @@ void work_run_anywhere(void);
 void *work_alloc(unsigned long bytes);
 void work_place(void *start, unsigned long bytes, unsigned int process, unsigned int thread);
 void work_place_shared(void *start, unsigned long bytes, unsigned int process);
+/* In any mode, for who knows better: memory to be touched goes to these nodes; 0: as usual. */
+void work_bind(void *start, unsigned long bytes, unsigned long mask);
 void work_oracle(void *start, unsigned long bytes, unsigned int threads);
 
 uint64_t work_mix(uint64_t value);
