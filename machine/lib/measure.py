@@ -210,8 +210,8 @@ def inputs_hash(spec, machine, initrd, symbol_text):
     version = run("qemu-system-x86_64", "--version").splitlines()[0]
     args = qemu.command_line(machine, "K", "I", append_arguments(spec))
     facts = [sha256_file(spec.kernel), sha256(initrd), sha256(symbol_text.encode()), version,
-             shlex.join(args), guest_script(spec, machine), repr(spec.cache), f"{spec.plugin} {spec.spin}",
-             *own_sources()]
+             shlex.join(args), guest_script(spec, machine), repr(spec.cache),
+             f"{spec.plugin} {spec.spin}", *own_sources()]
     return sha256("\n".join(facts).encode())
 
 

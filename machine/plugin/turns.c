@@ -13,10 +13,10 @@
  * asked: it has nothing to lose.
  *
  * When QEMU wants to free memory that readers may still use (a hash table of translated blocks has
- * grown, say), it may ask the thread that runs the CPUs to come to a quiet point. That would cut the
- * turn of the CPU that happens to run, at a moment that the host decides, and from there on two
- * runs of the same guest differ. The thread comes to a quiet point at each end of a turn anyway, so
- * the request is taken out. fixed_clock.c is the other half of that.
+ * grown, say), it may ask the thread that runs the CPUs to come to a quiet point. That would cut
+ * the turn of the CPU that happens to run, at a moment that the host decides, and from there on
+ * two runs of the same guest differ. The thread comes to a quiet point at each end of a turn
+ * anyway, so the request is taken out. fixed_clock.c is the other half of that.
  *
  * QEMU exports what is needed for all that but does not declare it for plugins. The names are weak:
  * where one is missing the probe stops.
