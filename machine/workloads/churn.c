@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * churn: short-lived tasks and nothing beside them. Each of --threads starts one, waits for its end,
- * and starts the next. --kind says what they are:
+ * churn: short-lived tasks and nothing beside them. Each of --threads starts one, waits for its
+ * end, and starts the next. --kind says what they are:
  *
  *	threads		threads of the process
  *	processes	processes by fork
  *	exec		processes that this program is started in again
  *
  * Such a task gets --memory KB of its own, goes over them --passes times, which takes a few ms, and
- * hands its result over. To look at its memory in order to place it would cost more than it can ever
- * give back. --size has no meaning. A unit is a task.
+ * hands its result over. To look at its memory in order to place it would cost more than it can
+ * ever give back. --size has no meaning. A unit is a task.
  */
 #define _GNU_SOURCE
 #include <err.h>

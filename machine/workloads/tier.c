@@ -2,9 +2,9 @@
 /*
  * tier: a hot set that does not fit into what cold data have left of the DRAM, on a machine with
  * memory on a node without CPUs. First cold data fill the nodes with CPUs until --free MB are left,
- * then the hot set (--size, larger than that) is touched, and some of it has to go to the slow node.
- * From then on --hot percent of the visits are to the hot set, the others to the cold data. So it
- * pays to bring hot pages to the DRAM, and cold ones have to make room.
+ * then the hot set (--size, larger than that) is touched, and some of it has to go to the slow
+ * node. From then on --hot percent of the visits are to the hot set, the others to the cold data.
+ * So it pays to bring hot pages to the DRAM, and cold ones have to make room.
  *
  * Pinned hard, the hot set gets its DRAM before the cold data; inverse, all of it is on slow nodes.
  *
