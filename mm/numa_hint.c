@@ -373,7 +373,7 @@ static void numab_arrive(const struct numab_block *block, struct numab_hint *hin
 
 	lockdep_assert_held(vmf->ptl);
 
-	for (addr = block->start; addr < block->end; addr += PAGE_SIZE) {
+	for (addr = block->start; block->taken && addr < block->end; addr += PAGE_SIZE) {
 		if (block->taken & numab_block_bit(addr))
 			numab_arrive_one(hint, vmf, addr);
 	}

@@ -94,6 +94,7 @@ struct numab_wish {
  * @rcu: for readers that got here through a task that then left
  * @moved: a member got another home since the last scan plan
  * @joined: a task became a member since the last scan plan
+ * @learned: learning passes so far, up to a limit
  * @owed: a member got another home, and its memory was not looked at since
  * @shared: decayed weight of faults on memory another thread touched last
  * @private: decayed weight of faults on memory the same thread touched last
@@ -123,6 +124,7 @@ struct numab_mm {
 	bool			moved;
 	bool			joined;
 	bool			owed;
+	unsigned int		learned;
 	u64			shared;
 	u64			private;
 	unsigned int		bond_samples;

@@ -48,6 +48,9 @@
 /* Windows without a decision after which "here" is home. */
 #define NUMAB_UNDECIDED_MAX	3
 
+/* Learning passes that may be spent on finding out who shares: two windows. */
+#define NUMAB_LEARN_MAX		8
+
 static int numab_node_distance(int from, int to)
 {
 	return node_distance(from, to);
@@ -623,7 +626,7 @@ static void numab_fold_sharing(struct numab_mm *nm, struct numab_task *nt)
 	nt->bond_samples = 0;
 }
 
-static enum numab_bond numab_update_bond(struct numab_mm *nm)
+static void numab_update_bond(struct numab_mm *nm)
 {
 	struct numab_sharing sharing = {
 		.shared		= nm->shared,
@@ -636,7 +639,7 @@ static enum numab_bond numab_update_bond(struct numab_mm *nm)
 
 	/* Converged memory is sampled thinly: keep the last verdict. */
 	if (bond == NUMAB_BOND_UNKNOWN || bond == nm->bond)
-		return nm->bond;
+		return;
 
 	WRITE_ONCE(nm->bond, bond);
 	numab_ledger_lock();
@@ -645,7 +648,6 @@ static enum numab_bond numab_update_bond(struct numab_mm *nm)
 	/* What was placed apart is to be placed together, and at once. */
 	nm->placed = jiffies - NUMAB_SETTLED;
 	numab_update_homes(nm);
-	return bond;
 }
 
 /* Is the group's placement due, or can its members go on as they are? */
@@ -667,7 +669,7 @@ static bool numab_task_due(const struct numab_task *nt)
 
 static void numab_decide(struct numab_mm *nm, struct numab_task *nt)
 {
-	switch (numab_update_bond(nm)) {
+	switch (nm->bond) {
 	case NUMAB_BOND_GROUP:
 		if (numab_group_due(nm, nt))
 			numab_place_group(nm);
@@ -716,6 +718,7 @@ void numab_end_window(struct numab_task *nt)
 	if (over) {
 		numab_fold(nm, nt);
 		numab_fold_sharing(nm, nt);
+		numab_update_bond(nm);
 		numab_start_window(nt, p->mm);
 	}
 	if (only != NUMA_NO_NODE)
@@ -733,6 +736,16 @@ void numab_end_window(struct numab_task *nt)
 
 /* --- the scanner's plan --- */
 
+/*
+ * Tasks may have their homes, by affinity, before it is known which of them
+ * uses what. To mark all pages then would only tell who uses each of them.
+ */
+static bool numab_bond_awaited(const struct numab_mm *nm)
+{
+	return nm->bond == NUMAB_BOND_UNKNOWN && nm->nr_members > 1 &&
+	       nm->learned < NUMAB_LEARN_MAX;
+}
+
 static void numab_scan_input(struct numab_mm *nm, struct mm_struct *mm,
 			     struct numab_scan_input *in)
 {
@@ -748,7 +761,7 @@ static void numab_scan_input(struct numab_mm *nm, struct mm_struct *mm,
 	in->threads = atomic_read(&mm->mm_users);
 	in->moved = nm->moved || nm->owed;
 	in->intent = nm->scan.intent;
-	in->undecided = list_empty(&nm->members);
+	in->undecided = list_empty(&nm->members) || numab_bond_awaited(nm);
 
 	list_for_each_entry(nt, &nm->members, member) {
 		u64 well_placed = READ_ONCE(nt->well_placed);
@@ -792,6 +805,9 @@ void numab_plan_pass(struct mm_struct *mm)
 		scan->settled = nm->homes;
 	else
 		nodes_clear(scan->settled);
+	if (plan.intent == NUMAB_INTENT_LEARN && nm->nr_members > 1 &&
+	    nm->learned < NUMAB_LEARN_MAX)
+		nm->learned++;
 	nm->owed = in.moved && plan.intent != NUMAB_INTENT_PLACE;
 	WRITE_ONCE(nm->moved, false);
 	WRITE_ONCE(nm->joined, false);
