@@ -24,6 +24,7 @@ from kernels import read_json
 
 RUNS = RESULTS / "runs"
 WORKLOADS = ROOT / "machine/workloads"
+PERF = "build/machine/perf"     # made by a script of its own
 HASH_DIGITS = 24
 # Guest seconds of boot and of touching memory, host seconds of a guest second with 8 CPUs (each
 # further CPU adds its instructions), host seconds of start and evaluation: for the first estimate.
@@ -137,10 +138,13 @@ class Machine:
                 "node_tasks": node_tasks(raw.notes, facts["cpu_node"])}
 
 
-def build_workloads():
-    """Build the static programs if they are not up to date."""
-    if (WORKLOADS / "Makefile").is_file():
-        run("make", "-s", "-C", WORKLOADS)
+def build_workloads(definitions, cases):
+    """Build the static programs that the runs need if they are not up to date."""
+    run("make", "-s", "-C", WORKLOADS)
+    used = [definitions.workloads[name] for name in {case.workload for case in cases}]
+    if any(PERF in workload.files for workload in used):
+        say("bench: perf, from the base kernel's tree (a minute the first time)")
+        run(WORKLOADS / "build-perf")
 
 
 @dataclass

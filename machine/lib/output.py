@@ -78,7 +78,8 @@ def finish(outcome, title, texts, store=None, pictures=True):
     for case, reason in outcome.failures:
         say(f"FAIL  {case}:")
         for row in reason.splitlines():
-            say(f"      {row}")
+            if not row.startswith("@"):     # what the machine notes is of no use here
+                say(f"      {row}")
     drawn = sum(map(len, gallery.pictures.values()))
     say(f"\n{shown(REPORT)}, {shown(SUMMARY)}, {drawn} pictures in {shown(PICTURES)}")
     return summary, not outcome.failures and not gallery.problems

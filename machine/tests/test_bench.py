@@ -280,7 +280,7 @@ class Trouble(Base):
     def test_exit_status(self):
         """Failures are reported at the end, and not all is well."""
         outcome = self.bench(FakeMachine(broken=lambda case: case.workload == "chat" and
-                                         Failure("lost\nits log") or None))
+                                         Failure("lost\nits log\n@machine {}") or None))
         with self.paths():
             summary, well = output.finish(outcome, "t", {}, pictures=False)
             self.assertFalse(well)
@@ -288,6 +288,7 @@ class Trouble(Base):
             with self.assertRaisesRegex(Failure, "nothing is published"):
                 output.publish(summary, {}, "0" * 40, "make")
         self.assertIn("its log", self.said.getvalue())
+        self.assertNotIn("@machine", self.said.getvalue())
         self.assertIn("chat mesh2 thp=never off seed 1: lost",
                       (self.path / "report.md").read_text(encoding="utf-8"))
 
