@@ -425,7 +425,7 @@ static void *thread_main(void *data)
 	pthread_barrier_wait(&go);
 	while (!over) {
 		ops->step(thread);
-		if (++steps % 16 == 0)
+		if (++steps % 16 == 0 || ops->long_steps)
 			report_units(thread);
 	}
 	report_units(thread);

@@ -87,6 +87,7 @@ struct work_thread {
  * @summary: one line for --help
  * @defaults: values of the common options
  * @extra: own options, or NULL
+ * @long_steps: a step is that long that its units are to be reported at once
  * @check: after the options are read, in the parent; fails by work_usage(); or NULL
  * @init: in each process before its threads are there: get memory and touch it
  * @thread_init: in each thread, pinned if so wished, before the end-of-init mark; or NULL
@@ -101,6 +102,7 @@ struct work_ops {
 	const char *summary;
 	struct work_options defaults;
 	const struct work_option *extra;
+	bool long_steps;
 	void (*check)(void);
 	void (*init)(unsigned int process);
 	void (*thread_init)(struct work_thread *thread);
