@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * nas --kernel bt: five quantities that diffuse through a grid with a different strength at each
+ * point, by implicit steps: along x, y and z in turn, each line a block tridiagonal system with
+ * blocks of 5 x 5. What leaves a point goes into its neighbours, so the sums stay what they were.
+ */
+#include <math.h>
+
+#include "nas.h"
+
+#define N		5		/* quantities */
+#define MOST		1024ul		/* points in a line */
+#define TOLERANCE	1e-9
+
+enum direction { IN_X, IN_Y, IN_Z };
+
+typedef double vector[N];
+typedef double matrix[N][N];
+
+static unsigned long dims[3];
+static vector *fields[2];	/* one is read, the other one written, in turn */
+static double *strength;
+
+/* How much of one quantity the flow of another one takes along: symmetric, positive definite. */
+static const matrix coupling = {
+	{ 1.00, 0.10, 0.05, 0.00, 0.02 },
+	{ 0.10, 1.20, 0.10, 0.05, 0.00 },
+	{ 0.05, 0.10, 0.90, 0.10, 0.05 },
+	{ 0.00, 0.05, 0.10, 1.10, 0.10 },
+	{ 0.02, 0.00, 0.05, 0.10, 1.00 },
+};
+
+/* A line while it is solved: what the elimination leaves of the upper blocks and right sides. */
+static struct scratch {
+	matrix upper[MOST];
+	vector right[MOST];
+} *scratches[WORK_THREADS];
+
+static unsigned long points(void)
+{
+	return dims[0] * dims[1] * dims[2];
+}
+
+static void plan(void)
+{
+	unsigned long side = cbrt(work.size / (2 * sizeof(vector) + sizeof(double)));
+
+	dims[0] = dims[1] = dims[2] = side;
+	if (side < work.threads || side < 8 || side > MOST)
+		work_usage("--size: bt has %lu lines for %u threads; from 8 to %lu", side,
+			   work.threads, MOST);
+}
+
+/* --- a line --- */
+
+/* Where a line begins, and how far it is from point to point. */
+struct line {
+	unsigned long start;
+	unsigned long stride;
+	unsigned long length;
+};
+
+/* The lines of a thread are in its slab in x and y direction; in z direction they go across. */
+static struct line line_of(enum direction direction, unsigned long item)
+{
+	unsigned long row = dims[0], plane = dims[0] * dims[1];
+
+	if (direction == IN_X)
+		return (struct line){ item * row, 1, row };
+	if (direction == IN_Y)
+		return (struct line){ item / row * plane + item % row, row, dims[1] };
+	return (struct line){ item, plane, dims[2] };
+}
+
+/* Between a point of a line and the one before it; nothing goes out at the ends. */
+static double flow(const struct line *line, unsigned long i)
+{
+	unsigned long at = line->start + i * line->stride;
+
+	if (i == 0 || i == line->length)
+		return 0;
+	return 0.5 * (strength[at] + strength[at - line->stride]);
+}
+
+/*
+ * Solve block * X = (upper | right) in place, for all columns at once, without pivots: the blocks
+ * are strongly diagonal.
+ */
+static void eliminate(matrix block, matrix upper, vector right)
+{
+	int i, j, k;
+
+	for (k = 0; k < N; k++) {
+		double pivot = 1 / block[k][k];
+
+		for (j = k + 1; j < N; j++)
+			block[k][j] *= pivot;
+		for (j = 0; j < N; j++)
+			upper[k][j] *= pivot;
+		right[k] *= pivot;
+		for (i = 0; i < N; i++) {
+			double factor = block[i][k];
+
+			if (i == k)
+				continue;
+			for (j = k + 1; j < N; j++)
+				block[i][j] -= factor * block[k][j];
+			for (j = 0; j < N; j++)
+				upper[i][j] -= factor * upper[k][j];
+			right[i] -= factor * right[k];
+		}
+	}
+}
+
+/* The equation of a point, with what is known of the one before it put in. */
+static void set_up(struct scratch *s, const struct line *line, unsigned long i, matrix block,
+		   const vector from)
+{
+	double before = flow(line, i), behind = flow(line, i + 1);
+	int a, b, c;
+
+	for (a = 0; a < N; a++) {
+		s->right[i][a] = from[a];
+		for (b = 0; b < N; b++) {
+			block[a][b] = (a == b) + (before + behind) * coupling[a][b];
+			s->upper[i][a][b] = -behind * coupling[a][b];
+		}
+	}
+	if (!i)
+		return;
+	for (a = 0; a < N; a++)
+		for (c = 0; c < N; c++) {
+			double lower = -before * coupling[a][c];
+
+			for (b = 0; b < N; b++)
+				block[a][b] -= lower * s->upper[i - 1][c][b];
+			s->right[i][a] -= lower * s->right[i - 1][c];
+		}
+}
+
+static void substitute_back(struct scratch *s, const struct line *line, vector *to)
+{
+	unsigned long i = line->length;
+	int a, b;
+
+	while (i--) {
+		vector *here = &to[line->start + i * line->stride];
+
+		for (a = 0; a < N; a++) {
+			double value = s->right[i][a];
+
+			for (b = 0; b < N && i + 1 < line->length; b++)
+				value -= s->upper[i][a][b] * here[line->stride][b];
+			(*here)[a] = value;
+		}
+	}
+}
+
+static unsigned long sweep(unsigned int thread, unsigned long item, unsigned long arg)
+{
+	struct line line = line_of(arg % 3, item);
+	const vector *from = (const vector *)fields[arg % 2];
+	struct scratch *s = scratches[thread];
+	unsigned long i;
+	matrix block;
+
+	for (i = 0; i < line.length; i++) {
+		set_up(s, &line, i, block, from[line.start + i * line.stride]);
+		eliminate(block, s->upper[i], s->right[i]);
+	}
+	substitute_back(s, &line, fields[!(arg % 2)]);
+	return line.length;
+}
+
+/* --- begin --- */
+
+static void prepare(unsigned int process)
+{
+	unsigned long plane = dims[0] * dims[1];
+	static struct phase list[6];
+	unsigned int i;
+
+	fields[0] = nas_slabs(process, dims[IN_Z], plane * sizeof(vector));
+	fields[1] = nas_slabs(process, dims[IN_Z], plane * sizeof(vector));
+	strength = nas_slabs(process, dims[IN_Z], plane * sizeof(double));
+	for (i = 0; i < work.threads; i++) {
+		scratches[i] = work_alloc(sizeof(struct scratch));
+		work_place(scratches[i], sizeof(struct scratch), process, i);
+	}
+	for (i = 0; i < 6; i++)
+		list[i] = (struct phase){ sweep, points() / dims[i % 3], i };
+	phases_set(list, 6, 0);
+}
+
+static double value_at_first(unsigned long point, int quantity)
+{
+	return nas_random(point * 8 + quantity);
+}
+
+static double strength_at(unsigned long point)
+{
+	return 0.5 + nas_random(point * 8 + N);
+}
+
+static void fill_oracle(unsigned long first, unsigned long end)
+{
+	int i;
+
+	if (first == end)
+		return;
+	for (i = 0; i < 2; i++)
+		work_oracle(fields[i] + first, (end - first) * sizeof(vector), 1);
+	work_oracle(strength + first, (end - first) * sizeof(double), 1);
+}
+
+static void fill(unsigned int thread)
+{
+	unsigned long plane = dims[0] * dims[1], first, end, i;
+	int a;
+
+	phases_part(dims[IN_Z], thread, &first, &end);
+	for (i = first * plane; i < end * plane; i++) {
+		for (a = 0; a < N; a++) {
+			fields[0][i][a] = value_at_first(i, a);
+			fields[1][i][a] = 0;
+		}
+		strength[i] = strength_at(i);
+	}
+	fill_oracle(first * plane, end * plane);
+}
+
+/* --- verify --- */
+
+/* Put a solution into its equations. */
+static bool solves(const struct line *line, unsigned long i, const vector *from, const vector *to)
+{
+	const vector *here = &to[line->start + i * line->stride];
+	double before = flow(line, i), behind = flow(line, i + 1);
+	int a, b;
+
+	for (a = 0; a < N; a++) {
+		double sum = here[0][a];
+
+		for (b = 0; b < N; b++) {
+			if (i)
+				sum += before * coupling[a][b] *
+					(here[0][b] - here[-line->stride][b]);
+			if (i + 1 < line->length)
+				sum += behind * coupling[a][b] *
+					(here[0][b] - here[line->stride][b]);
+		}
+		if (!nas_close(sum, from[line->start + i * line->stride][a], TOLERANCE))
+			return false;
+	}
+	return true;
+}
+
+static bool right_sweep(unsigned int process, unsigned int last)
+{
+	const vector *from = (const vector *)fields[last % 2];
+	const vector *to = (const vector *)fields[!(last % 2)];
+	unsigned long item, i;
+
+	for (item = 0; item < points() / dims[last % 3]; item++) {
+		struct line line = line_of(last % 3, item);
+
+		for (i = 0; i < line.length; i++) {
+			if (!solves(&line, i, from, to)) {
+				work_wrong("process %u: point %lu of line %lu", process, i, item);
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+static bool right_sums(unsigned int process)
+{
+	const vector *field = (const vector *)fields[phases_done() % 2];
+	double sum[N] = { 0 }, first[N] = { 0 };
+	unsigned long i;
+	int a;
+
+	for (i = 0; i < points(); i++) {
+		for (a = 0; a < N; a++) {
+			sum[a] += field[i][a];
+			first[a] += value_at_first(i, a);
+		}
+		if (strength[i] != strength_at(i)) {
+			work_wrong("process %u: strength of point %lu", process, i);
+			return false;
+		}
+	}
+	for (a = 0; a < N; a++) {
+		if (!nas_close(sum[a], first[a], TOLERANCE)) {
+			work_wrong("process %u: the sum of quantity %d is %.12g, must be %.12g",
+				   process, a, sum[a], first[a]);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool verify(unsigned int process)
+{
+	phases_complete(PHASES_ANY);
+	return right_sums(process) &&
+		(!phases_done() || right_sweep(process, (phases_done() - 1) % 6));
+}
+
+const struct nas_kernel nas_bt = { plan, prepare, fill, verify };
