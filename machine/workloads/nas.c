@@ -31,18 +31,6 @@ enum { TOUCH_SERIAL, TOUCH_PARALLEL };
 
 static const struct nas_kernel *const kernels[] = { &nas_bt, &nas_cg, &nas_ft, &nas_mg };
 
-double nas_total(struct nas_sum *parts)
-{
-	double total = 0;
-	unsigned int i;
-
-	for (i = 0; i < work.threads; i++) {
-		total += parts[i].value;
-		parts[i].value = 0;
-	}
-	return total;
-}
-
 bool nas_close(double a, double b, double tolerance)
 {
 	return fabs(a - b) <= tolerance * fmax(fabs(b), 1);

@@ -22,17 +22,6 @@ struct nas_kernel {
 
 extern const struct nas_kernel nas_bt, nas_cg, nas_ft, nas_mg;
 
-/**
- * struct nas_sum - a sum that each thread has a part of
- * @value: the part
- */
-struct nas_sum {
-	double value;
-} __attribute__((aligned(128)));
-
-/* The whole sum in a fixed order, so that it is the same to the bit every time; parts become 0. */
-double nas_total(struct nas_sum *parts);
-
 /* Is a as good as b, on the scale of b or of one? */
 bool nas_close(double a, double b, double tolerance);
 

@@ -34,7 +34,7 @@ static uint64_t sum_at_first[WORK_THREADS];
 static unsigned long system_number;	/* which b */
 static unsigned int steps;
 static double alpha, beta, rho;
-static struct nas_sum sums[WORK_THREADS];
+static struct phase_sum sums[WORK_THREADS];
 static unsigned long badly_solved;
 
 static void plan(void)
@@ -164,7 +164,7 @@ static unsigned long begin(unsigned int thread, unsigned long item, unsigned lon
 
 static unsigned long find_rho(unsigned int thread, unsigned long item, unsigned long arg)
 {
-	rho = nas_total(sums);
+	rho = phase_total(sums);
 	steps = 0;
 	return 0;
 }
@@ -192,7 +192,7 @@ static unsigned long multiply(unsigned int thread, unsigned long item, unsigned 
 
 static unsigned long find_alpha(unsigned int thread, unsigned long item, unsigned long arg)
 {
-	alpha = rho / nas_total(sums);
+	alpha = rho / phase_total(sums);
 	return 0;
 }
 
@@ -215,7 +215,7 @@ static unsigned long move(unsigned int thread, unsigned long item, unsigned long
  */
 static unsigned long find_beta(unsigned int thread, unsigned long item, unsigned long arg)
 {
-	double smaller = nas_total(sums);
+	double smaller = phase_total(sums);
 
 	beta = smaller / rho;
 	rho = smaller;

@@ -36,7 +36,7 @@ struct level {
 static struct level levels[MOST_LEVELS];
 static unsigned int nr_levels;
 static double *v;
-static struct nas_sum sums[WORK_THREADS];
+static struct phase_sum sums[WORK_THREADS];
 static double norm;			/* of the residual; 0: nothing known */
 static double norm_at_first;
 static unsigned long bad_cycles;
@@ -208,7 +208,7 @@ static unsigned long do_item(unsigned int thread, unsigned long item, unsigned l
  */
 static unsigned long judge(unsigned int thread, unsigned long item, unsigned long arg)
 {
-	double now = sqrt(nas_total(sums));
+	double now = sqrt(phase_total(sums));
 
 	if (norm && !(now < 0.8 * norm))
 		bad_cycles++;

@@ -42,6 +42,18 @@ void phases_items(unsigned int index, unsigned long items)
 	phases[index].items = items;
 }
 
+double phase_total(struct phase_sum *parts)
+{
+	double total = 0;
+	unsigned int i;
+
+	for (i = 0; i < work.threads; i++) {
+		total += parts[i].value;
+		parts[i].value = 0;
+	}
+	return total;
+}
+
 unsigned long phases_done(void)
 {
 	return nr_done;

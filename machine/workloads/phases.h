@@ -55,4 +55,15 @@ void phases_complete(unsigned int index);
 /* The part of a thread: from @first up to but not including @end. */
 void phases_part(unsigned long items, unsigned int thread, unsigned long *first, unsigned long *end);
 
+/**
+ * struct phase_sum - a sum that each thread has a part of
+ * @value: the part
+ */
+struct phase_sum {
+	double value;
+} __attribute__((aligned(128)));
+
+/* The whole sum in a fixed order, so that it is the same to the bit every time; parts become 0. */
+double phase_total(struct phase_sum *parts);
+
 #endif
