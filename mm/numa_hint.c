@@ -454,7 +454,7 @@ vm_fault_t numab_hint_pte(struct vm_fault *vmf)
 		hint.folio = folio;
 		numab_observe(&hint, vmf, false);
 		numab_decide(&hint, vmf, vmf->address);
-		if (hint.block)
+		if (hint.block && hint.home == numa_node_id())
 			numab_gather(&block, &hint, vmf);
 	}
 

@@ -32,6 +32,7 @@
 #include <linux/mmu_notifier.h>
 #include <linux/numa_balance.h>
 #include <linux/pagewalk.h>
+#include <linux/sizes.h>
 #include <linux/sched/mm.h>
 #include <linux/swap.h>
 #include <linux/vmstat.h>
@@ -54,6 +55,13 @@
 #define NUMAB_SLICE_MARKED	192
 #define NUMAB_SLICE_HUGE	16
 #define NUMAB_SLICE_VMAS	32
+
+/*
+ * An address space with less memory of its own lives in the second-level cache
+ * of a CPU (1 MB is a small one), wherever its pages are; what would be saved is
+ * less than the scan costs. Text and data of files are in many caches anyway.
+ */
+#define NUMAB_SMALL		(SZ_1M / PAGE_SIZE)
 
 /* So many slices may find mmap_lock taken; the next one queues for it. */
 #define NUMAB_SLICE_LOST_MAX	16
@@ -138,8 +146,10 @@ static bool numab_wanted(const struct numab_slice *slice, struct folio *folio,
 	return in_sample || (nid != slice->home && !node_isset(nid, slice->scan->settled));
 }
 
-static bool numab_pte_eligible(struct vm_area_struct *vma, unsigned long addr,
-			       pte_t pte, const struct numab_slice *slice)
+/* The folio of an entry that is to be marked, or NULL. */
+static struct folio *numab_pte_eligible(struct vm_area_struct *vma,
+					unsigned long addr, pte_t pte,
+					const struct numab_slice *slice)
 {
 	const struct numab_scan *scan = slice->scan;
 	unsigned long page = addr >> PAGE_SHIFT;
@@ -147,11 +157,13 @@ static bool numab_pte_eligible(struct vm_area_struct *vma, unsigned long addr,
 	struct folio *folio;
 
 	if (!pte_present(pte) || pte_protnone(pte))
-		return false;
+		return NULL;
 
 	folio = vm_normal_folio(vma, addr, pte);
-	return folio && numab_wanted(slice, folio, in_sample) &&
-	       numab_folio_eligible(vma, folio);
+	if (!folio || !numab_wanted(slice, folio, in_sample) ||
+	    !numab_folio_eligible(vma, folio))
+		return NULL;
+	return folio;
 }
 
 /* Either all of the threads share a home, or the memory is one thread's. */
@@ -163,6 +175,9 @@ static void numab_look_up(struct numab_slice *slice, struct mm_struct *mm,
 	slice->home = NUMA_NO_NODE;
 	slice->lead = scan->full && (!nodes_empty(scan->settled) ||
 				     numab_region_owned(mm->numab, addr, &slice->home));
+	/* That is where the pages of a task that has moved belonged before. */
+	if (scan->moved)
+		slice->home = NUMA_NO_NODE;
 	slice->skip = scan->full ? 0 : ULONG_MAX;
 }
 
@@ -198,8 +213,9 @@ static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
 			    unsigned long addr, unsigned long end,
 			    struct vm_area_struct *vma, bool mark)
 {
-	unsigned long first;
+	struct folio *folio;
 	pte_t *start, *ptep;
+	unsigned long first;
 	bool found = false;
 	spinlock_t *ptl;
 
@@ -219,7 +235,8 @@ static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
 			break;
 		ptep = start + ((addr - first) >> PAGE_SHIFT);
 		slice->examined++;
-		if (!numab_pte_eligible(vma, addr, ptep_get(ptep), slice))
+		folio = numab_pte_eligible(vma, addr, ptep_get(ptep), slice);
+		if (!folio)
 			continue;
 		found = true;
 		if (!mark)
@@ -227,7 +244,8 @@ static bool numab_walk_ptes(struct numab_slice *slice, pmd_t *pmd,
 		numab_mark_pte(slice, vma, addr, ptep);
 		slice->marked++;
 		slice->pages++;
-		if (slice->lead)
+		/* A fault takes along small folios only. */
+		if (slice->lead && !folio_test_large(folio))
 			slice->skip = ALIGN(addr + PAGE_SIZE, NUMAB_BLOCK_SIZE);
 	}
 	arch_leave_lazy_mmu_mode();
@@ -469,6 +487,14 @@ static bool numab_lock(struct mm_struct *mm, struct numab_scan *scan)
 	return true;
 }
 
+/* Not worth it (yet)? Once it was, its state is there, and it goes on. */
+static bool numab_small(struct mm_struct *mm)
+{
+	return !READ_ONCE(mm->numab) &&
+	       get_mm_counter(mm, MM_ANONPAGES) + get_mm_counter(mm, MM_SHMEMPAGES) <
+	       NUMAB_SMALL;
+}
+
 /* Be the one to do this slice. The winner has the scanner for a tick. */
 static bool numab_win_slice(struct mm_struct *mm)
 {
@@ -495,6 +521,10 @@ void numab_scan_slice(struct mm_struct *mm)
 
 	if (!numab_win_slice(mm))
 		return;
+	if (numab_small(mm)) {
+		WRITE_ONCE(mm->numa_next_scan, jiffies + HZ);
+		return;
+	}
 
 	nm = numab_mm_get(mm);
 	if (!nm)

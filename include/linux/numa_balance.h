@@ -21,7 +21,9 @@
 #include <linux/xarray.h>
 
 struct folio;
+struct numab_mm;
 struct numab_node;
+struct numab_task;
 struct task_struct;
 
 /**
@@ -37,6 +39,7 @@ struct task_struct;
  * @phase: which one of @stride or @huge_stride it takes in this pass
  * @intent: what the pass is for, an enum numab_intent
  * @full: mark what is not on a node of @settled, sample or not
+ * @moved: a task got another home: what regions remember of homes is stale
  * @settled: nodes whose pages need not be marked beyond the sample
  * @lost: slices in a row that did not get mmap_lock
  *
@@ -54,13 +57,17 @@ struct numab_scan {
 	unsigned int		phase;
 	unsigned int		intent;
 	bool			full;
+	bool			moved;
 	nodemask_t		settled;
 	unsigned int		lost;
 };
 
 /**
  * struct numab_wish - an exchange that a task or a group would like to make
- * @entry: in the ledger's list for @to; empty if there is no wish
+ * @entry: in the ledger's list for @to; empty if there is no wish, or if it was
+ *	granted
+ * @nt: the task, or NULL
+ * @nm: the group, or NULL
  * @to: the node where it would rather be
  * @from: the node where it would give up claims for that
  * @units: how much of them, see numab_policy.h
@@ -70,6 +77,8 @@ struct numab_scan {
  */
 struct numab_wish {
 	struct list_head	entry;
+	struct numab_task	*nt;
+	struct numab_mm		*nm;
 	int			to;
 	int			from;
 	u32			units;

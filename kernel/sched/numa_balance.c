@@ -82,8 +82,9 @@ static void numab_task_work(struct callback_head *work);
  * @clone_flags: how it is made
  * @p: the task; a copy of current, which nobody else knows yet
  *
- * A thread starts out with its parent's home as preference, so that fork
- * balancing puts it there if there is room; it earns one of its own later.
+ * A new task has no preference, not even its parent's: fork balancing would
+ * keep all threads of a busy parent on one node as long as their average load,
+ * which they do not have yet, leaves room there.
  *
  * Context: fork, before the task has its own mm.
  */
@@ -100,8 +101,7 @@ void init_numa_balancing(unsigned long clone_flags, struct task_struct *p)
 	/* Pointing to itself means not queued. */
 	p->numa_work.next = &p->numa_work;
 
-	if (!(clone_flags & CLONE_VM))
-		p->numa_preferred_nid = NUMA_NO_NODE;
+	p->numa_preferred_nid = NUMA_NO_NODE;
 }
 
 static struct numab_task *numab_task_alloc(struct task_struct *p)
@@ -121,6 +121,7 @@ static struct numab_task *numab_task_alloc(struct task_struct *p)
 	INIT_LIST_HEAD(&nt->member);
 	INIT_LIST_HEAD(&nt->claim);
 	INIT_LIST_HEAD(&nt->wish.entry);
+	nt->wish.nt = nt;
 	/* Pairs with READ_ONCE() in the tick and in readers of /proc. */
 	smp_store_release(&p->numab, nt);
 	return nt;
@@ -422,7 +423,8 @@ static void numab_note_placement(struct numab_task *nt, const struct numab_hint 
 			WRITE_ONCE(nt->misplaced, nt->misplaced + hint->weight);
 		break;
 	case NUMAB_PAGE_MOVE:
-		if (hint->target == NUMA_NO_NODE)
+		/* The memory policy is against it, or the task is not at home yet. */
+		if (hint->target == NUMA_NO_NODE && hint->home == numa_node_id())
 			break;
 		WRITE_ONCE(nt->misplaced, nt->misplaced + hint->weight);
 		WRITE_ONCE(nt->repaired, nt->repaired + repaired);

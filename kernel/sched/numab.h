@@ -12,6 +12,7 @@
 #ifdef CONFIG_NUMAB
 
 #include <linux/numa_balance.h>
+#include <linux/sched/clock.h>
 
 #include "numab_policy.h"
 
@@ -24,6 +25,7 @@
  *	@nm->lock by whoever places the group, read anywhere
  * @settled: when the task was placed on its own last, in jiffies
  * @undecided: windows in a row that ended without a decision
+ * @tries: tries to get home of late, up to a limit
  * @demand: units the task wants to run, as of the last window
  * @claim: in the list of claims on @claim_nid, protected by the ledger's lock
  * @claim_nid: the node that @claim_units are claimed on, or NUMA_NO_NODE
@@ -60,6 +62,7 @@ struct numab_task {
 	int			home;
 	unsigned long		settled;
 	unsigned int		undecided;
+	unsigned int		tries;
 	u32			demand;
 
 	struct list_head	claim;
@@ -130,6 +133,16 @@ static inline void update_scan_period(struct task_struct *p, int new_cpu)
 {
 }
 
+/* For how long has a CPU been idle, as its last attempt to find work tells? */
+static inline unsigned int numab_idle_us(int cpu)
+{
+	struct rq *rq = cpu_rq(cpu);
+	u64 since = READ_ONCE(rq->nr_running) ? 0 : READ_ONCE(rq->idle_stamp);
+	s64 idle = since ? (s64)(sched_clock_cpu(cpu) - since) : 0;
+
+	return clamp_t(s64, div_s64(idle, NSEC_PER_USEC), 0, UINT_MAX);
+}
+
 /**
  * numab_pull - what does locality say to a move by the load balancer?
  * @p: the task
@@ -138,8 +151,8 @@ static inline void update_scan_period(struct task_struct *p, int new_cpu)
  *
  * Context: the rq lock of @src_cpu is held.
  *
- * Return: 1 if the move takes @p from its home, 0 if it brings it home, -1 if
- * it makes no difference.
+ * Return: 1 if the move takes @p from its home without need, 0 if it brings it
+ * home, -1 if locality has nothing to say.
  */
 static inline int numab_pull(struct task_struct *p, int src_cpu, int dst_cpu)
 {
@@ -147,6 +160,8 @@ static inline int numab_pull(struct task_struct *p, int src_cpu, int dst_cpu)
 		.src_nid	= cpu_to_node(src_cpu),
 		.dst_nid	= cpu_to_node(dst_cpu),
 		.home		= READ_ONCE(p->numa_preferred_nid),
+		.queued		= cpu_rq(src_cpu)->nr_running,
+		.idle_us	= numab_idle_us(dst_cpu),
 	};
 
 	if (!static_branch_likely(&sched_numa_balancing))
@@ -172,7 +187,9 @@ static inline bool numab_keeps(struct task_struct *p, int src_cpu, int dst_cpu)
 {
 	/* The task itself, and the stopper that would move it. */
 	return cpu_rq(src_cpu)->nr_running <= 2 &&
-	       numab_pull(p, src_cpu, dst_cpu) == 1;
+	       READ_ONCE(p->numa_preferred_nid) == cpu_to_node(src_cpu) &&
+	       cpu_to_node(src_cpu) != cpu_to_node(dst_cpu) &&
+	       static_branch_likely(&sched_numa_balancing);
 }
 
 /* --- numa_balance.c --- */
@@ -204,16 +221,20 @@ static inline bool numab_ran_within(const struct numab_task *nt, unsigned long t
 	return time_before(jiffies, READ_ONCE(nt->claim_stamp) + time);
 }
 
+/* Wishes that one decision may look at. */
+#define NUMAB_WISHES_MAX	8
+
 void numab_ledger_init(void);
 bool numab_ledger_ready(void);
 void numab_ledger_lock(void);
 void numab_ledger_unlock(void);
 void numab_claim_drop(struct numab_task *nt);
 void numab_claim_set(struct numab_task *nt, int nid, u32 units);
-void numab_survey(struct numab_node *nodes, u64 own, u64 demand);
+void numab_survey(struct numab_node *nodes, u64 demand);
 void numab_wish_drop(struct numab_wish *wish);
 void numab_wish_set(struct numab_wish *wish, int to, int from, u32 units);
-struct numab_wish *numab_next_wish(struct numab_wish *wish, int to, u32 units);
+struct numab_wish *numab_next_wish(struct numab_wish *wish, int to, u32 units,
+				   unsigned int *budget);
 void numab_wish_grant(struct numab_wish *wish);
 
 /* --- numab_group.c --- */

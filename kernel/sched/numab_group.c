@@ -117,6 +117,7 @@ struct numab_mm *numab_mm_get(struct mm_struct *mm)
 	spin_lock_init(&nm->lock);
 	INIT_LIST_HEAD(&nm->members);
 	INIT_LIST_HEAD(&nm->wish.entry);
+	nm->wish.nm = nm;
 	numab_regions_init(nm);
 	nm->gid = current->pid;
 	nm->aged = jiffies;
@@ -259,8 +260,8 @@ void numab_leave(struct numab_task *nt)
 	numab_ledger_lock();
 	numab_claim_drop(nt);
 	numab_wish_drop(&nt->wish);
-	if (nm->nr_members == 1)
-		numab_wish_drop(&nm->wish);
+	/* It may have offered what this member had claimed. */
+	numab_wish_drop(&nm->wish);
 	numab_ledger_unlock();
 
 	list_del_init(&nt->member);
@@ -286,14 +287,13 @@ static void numab_set_home(struct numab_mm *nm, struct numab_task *nt, int nid)
 		return;
 	trace_numab_home(nt->task, nt->home, nid, nm->bond, nt->demand);
 	WRITE_ONCE(nt->home, nid);
+	nt->tries = 0;
 	WRITE_ONCE(nm->moved, true);
 }
 
-/* Count a member's own claim out and its presence in. */
+/* Where is a member at home, and where does it run? It has no claim now. */
 static void numab_count_member(struct numab_mm *nm, const struct numab_task *nt)
 {
-	if (nt->claim_nid != NUMA_NO_NODE)
-		nm->nodes[nt->claim_nid].claimed -= nt->claim_units;
 	if (nt->home != NUMA_NO_NODE)
 		nm->nodes[nt->home].home += max(nt->demand, 1U);
 	nm->nodes[task_node(nt->task)].here += max(nt->demand, 1U);
@@ -349,10 +349,11 @@ static struct numab_node *numab_suppose_empty(struct numab_mm *nm)
 static int numab_exchange_task(struct numab_mm *nm, struct numab_task *nt, int nid)
 {
 	struct numab_topology topo = numab_topology();
+	unsigned int budget = NUMAB_WISHES_MAX;
 	struct numab_wish *wish = NULL;
 	struct numab_node *spare;
 
-	while ((wish = numab_next_wish(wish, nid, nt->demand))) {
+	while ((wish = numab_next_wish(wish, nid, nt->demand, &budget))) {
 		spare = numab_suppose(nm);
 		spare[wish->from].claimed -= min(spare[wish->from].claimed, wish->units);
 		if (numab_pick_node(&topo, spare, nt->demand) != wish->from)
@@ -382,7 +383,8 @@ static void numab_place_task(struct numab_mm *nm, struct numab_task *nt)
 
 	numab_ledger_lock();
 	numab_wish_drop(&nt->wish);
-	numab_survey(nm->nodes, nt->claim_units, nt->demand);
+	numab_claim_drop(nt);
+	numab_survey(nm->nodes, nt->demand);
 	numab_count_member(nm, nt);
 	numab_close_nodes(nm, nt->task);
 	numab_fill_mem(nm, nt->hist);
@@ -472,6 +474,7 @@ static void numab_assign(struct numab_mm *nm,
 static void numab_exchange_group(struct numab_mm *nm, u32 demand)
 {
 	struct numab_topology topo = numab_topology();
+	unsigned int budget = NUMAB_WISHES_MAX;
 	struct numab_wish *wish = NULL;
 	struct numab_node *spare;
 	u32 before, after;
@@ -479,7 +482,7 @@ static void numab_exchange_group(struct numab_mm *nm, u32 demand)
 
 	for (n = 0; n < nr_node_ids; n++) {
 		before = nm->nodes[n].grant;
-		while (before && (wish = numab_next_wish(wish, n, before))) {
+		while (before && (wish = numab_next_wish(wish, n, before, &budget))) {
 			spare = numab_suppose(nm);
 			spare[wish->from].claimed -= min(spare[wish->from].claimed,
 							 wish->units);
@@ -527,7 +530,7 @@ static void numab_place_group(struct numab_mm *nm)
 {
 	struct numab_topology topo = numab_topology();
 	struct numab_task *nt;
-	u32 demand = 0, own = 0;
+	u32 demand = 0;
 
 	lockdep_assert_held(&nm->lock);
 
@@ -535,15 +538,13 @@ static void numab_place_group(struct numab_mm *nm)
 	numab_wish_drop(&nm->wish);
 	list_for_each_entry(nt, &nm->members, member) {
 		numab_wish_drop(&nt->wish);
-		own += nt->claim_units;
+		numab_claim_drop(nt);
 		nt->demand = numab_task_demand(nt);
 		demand += nt->demand;
 	}
-	numab_survey(nm->nodes, own, demand);
-	list_for_each_entry(nt, &nm->members, member) {
+	numab_survey(nm->nodes, demand);
+	list_for_each_entry(nt, &nm->members, member)
 		numab_count_member(nm, nt);
-		numab_claim_drop(nt);
-	}
 	numab_close_nodes(nm, current);
 	numab_fill_mem(nm, nm->mem);
 	numab_normalise(&topo, nm->nodes);
@@ -571,6 +572,7 @@ static void numab_pin(struct numab_mm *nm, struct numab_task *nt, int nid)
 {
 	numab_ledger_lock();
 	numab_wish_drop(&nt->wish);
+	numab_wish_drop(&nm->wish);
 	numab_claim_set(nt, nid, nt->demand);
 	numab_ledger_unlock();
 	numab_set_home(nm, nt, nid);
@@ -777,8 +779,12 @@ static void numab_scan_input(struct numab_mm *nm, struct mm_struct *mm,
 		nt->planned_misplaced = misplaced;
 		nt->planned_repaired = repaired;
 		nt->planned_failed = failed;
-		/* Nobody waits for a sleeper, or for longer than one window. */
-		if (nt->home == NUMA_NO_NODE && !nt->undecided && numab_awake(nt))
+		/*
+		 * Nobody waits for a sleeper, for longer than one window, or
+		 * for a task whose class has no tick for it.
+		 */
+		if (nt->home == NUMA_NO_NODE && !nt->undecided && numab_awake(nt) &&
+		    nt->task->sched_class == &fair_sched_class)
 			in->undecided = true;
 	}
 }
@@ -813,9 +819,9 @@ void numab_plan_pass(struct mm_struct *mm)
 	WRITE_ONCE(nm->joined, false);
 	spin_unlock(&nm->lock);
 
-	if (plan.intent == NUMAB_INTENT_LEARN)
-		numab_regions_fit(nm, in.resident);
+	numab_regions_fit(nm, in.resident);
 	scan->intent = plan.intent;
+	scan->moved = in.moved;
 	WRITE_ONCE(scan->full, plan.full);
 	scan->period_ms = plan.period_ms;
 	WRITE_ONCE(scan->stride, plan.stride);

@@ -39,8 +39,8 @@
 /* Stale claims that one look at a node takes away: bounded, and soon enough. */
 #define NUMAB_EXPIRE_MAX	8
 
-/* Wishes for the same node that one decision looks at. */
-#define NUMAB_WISHES_MAX	8
+/* Claims that are looked through for those of a group whose wish is granted. */
+#define NUMAB_GRANT_MAX		64
 
 struct numab_ledger_node {
 	struct list_head	claims;
@@ -147,7 +147,10 @@ void numab_claim_set(struct numab_task *nt, int nid, u32 units)
 	ledger.total += units;
 }
 
-/* Take away claims whose holders sleep; the oldest claims are looked at first. */
+/*
+ * Take away claims whose holders sleep; the oldest claims are looked at first. A
+ * holder is a member of its address space until it has dropped its claim.
+ */
 static void numab_claims_expire(int nid)
 {
 	struct list_head *claims = &ledger.nodes[nid].claims;
@@ -157,10 +160,14 @@ static void numab_claims_expire(int nid)
 	list_for_each_entry_safe(nt, next, claims, claim) {
 		if (seen++ == NUMAB_EXPIRE_MAX)
 			break;
-		if (numab_ran_within(nt, NUMAB_LEASE))
+		if (numab_ran_within(nt, NUMAB_LEASE)) {
 			list_move_tail(&nt->claim, claims);
-		else
-			numab_claim_drop(nt);
+			continue;
+		}
+		/* Nothing may be offered that is not there any more. */
+		numab_wish_drop(&nt->wish);
+		numab_wish_drop(&nt->nm->wish);
+		numab_claim_drop(nt);
 	}
 }
 
@@ -178,15 +185,13 @@ static unsigned int numab_node_cpus(int nid)
 /**
  * numab_survey - look at the machine before a decision
  * @nodes: nr_node_ids nodes, filled with capacities and claims
- * @own: what the subject has claimed itself, on all nodes together
- * @demand: what it wants
+ * @demand: what the subject wants; it has no claims now
  *
- * Capacities are shared out fairly if there is not enough. The subject's own
- * claims are contained in those of the nodes.
+ * Capacities are shared out fairly if there is not enough.
  *
  * Context: the ledger is locked.
  */
-void numab_survey(struct numab_node *nodes, u64 own, u64 demand)
+void numab_survey(struct numab_node *nodes, u64 demand)
 {
 	u64 total = 0;
 	int n;
@@ -206,8 +211,7 @@ void numab_survey(struct numab_node *nodes, u64 own, u64 demand)
 	}
 	for (n = 0; n < nr_node_ids; n++)
 		nodes[n].fair = numab_fair_capacity(nodes[n].capacity,
-						    ledger.total - own + demand,
-						    total);
+						    ledger.total + demand, total);
 }
 
 /* --- wishes --- */
@@ -250,41 +254,65 @@ void numab_wish_set(struct numab_wish *wish, int to, int from, u32 units)
  * @wish: the wish looked at last, NULL for the first
  * @to: the node
  * @units: what could be given up there
+ * @budget: how many wishes the decision may still look at
  *
- * A wish for more than that is passed over, and so is what is left after the
- * first few: they are older, and their turn comes when these are gone.
+ * A wish for more than @units is passed over.
  *
  * Context: the ledger is locked.
  *
  * Return: the next wish, or NULL.
  */
-struct numab_wish *numab_next_wish(struct numab_wish *wish, int to, u32 units)
+struct numab_wish *numab_next_wish(struct numab_wish *wish, int to, u32 units,
+				   unsigned int *budget)
 {
 	struct list_head *wishes = &ledger.nodes[to].wishes;
-	unsigned int seen = 0;
 
 	lockdep_assert_held(&ledger.lock);
 
 	wish = list_prepare_entry(wish, wishes, entry);
 	list_for_each_entry_continue(wish, wishes, entry) {
-		if (seen++ == NUMAB_WISHES_MAX)
+		if (!*budget)
 			break;
-		if (!wish->granted && wish->units <= units + NUMAB_ROOM_TOLERANCE)
+		(*budget)--;
+		if (wish->units <= units + NUMAB_ROOM_TOLERANCE)
 			return wish;
 	}
 	return NULL;
+}
+
+static bool numab_wished(const struct numab_wish *wish, const struct numab_task *nt)
+{
+	return wish->nt ? nt == wish->nt : nt->nm == wish->nm;
 }
 
 /**
  * numab_wish_grant - tell who made a wish that there is room now
  * @wish: the wish
  *
+ * What was offered for it is given up and claimed where it was wished for, so
+ * that nobody else comes first. The owner's next decision sorts out whose homes
+ * these are.
+ *
  * Context: the ledger is locked.
  */
 void numab_wish_grant(struct numab_wish *wish)
 {
+	struct list_head *claims = &ledger.nodes[wish->from].claims;
+	struct numab_task *nt, *next;
+	unsigned int seen = 0;
+	u32 moved = 0;
+
 	lockdep_assert_held(&ledger.lock);
 
+	list_for_each_entry_safe(nt, next, claims, claim) {
+		if (seen++ == NUMAB_GRANT_MAX || moved >= wish->units)
+			break;
+		if (!numab_wished(wish, nt))
+			continue;
+		moved += nt->claim_units;
+		numab_claim_set(nt, wish->to, nt->claim_units);
+	}
+	list_del_init(&wish->entry);
 	/* Its owner looks without the lock whether a decision is due. */
 	WRITE_ONCE(wish->granted, true);
 }

@@ -28,10 +28,15 @@
 #include <trace/events/numab.h>
 
 /*
- * A try that failed is not repeated for so long. Long enough not to search at
- * each tick, short enough that a free CPU is found within a scan period.
+ * A try is not repeated for so long, whatever came of it. Long enough not to
+ * search at each tick, short enough that a free CPU is found within a scan
+ * period. Each further try doubles it, up to 3.2 s: where wake-ups and load
+ * balancing keep taking a task away, to bring it back is work for nothing. A
+ * task that has been at home for two windows begins anew.
  */
 #define NUMAB_RETRY_MS		100
+#define NUMAB_TRIES_MAX		5
+#define NUMAB_AT_EASE		(2 * HZ)
 
 /* CPUs of the home node that one search looks at. */
 #define NUMAB_SEARCH_MAX	64
@@ -116,36 +121,34 @@ static void numab_search(struct numab_target *target, struct task_struct *p, int
 	}
 }
 
-static int numab_move_to(struct task_struct *p, int nid, int cpu)
+static void numab_move_to(struct task_struct *p, int nid, int cpu)
 {
 	struct rq *rq = cpu_rq(cpu);
 	int ret;
 
 	if (xchg(&rq->numa_migrate_on, 1))
-		return -EBUSY;
+		return;
 	ret = migrate_task_to(p, cpu);
 	WRITE_ONCE(rq->numa_migrate_on, 0);
 
 	trace_numab_move(p, nid, cpu, 0, ret);
-	return ret;
 }
 
-static int numab_swap_with(struct task_struct *p, int nid,
-			   const struct numab_target *target)
+static void numab_swap_with(struct task_struct *p, int nid,
+			    const struct numab_target *target)
 {
 	struct rq *rq = cpu_rq(target->swap_cpu);
 	int ret;
 
 	if (xchg(&rq->numa_migrate_on, 1))
-		return -EBUSY;
+		return;
 	ret = migrate_swap(p, target->partner, target->swap_cpu, task_cpu(p));
 	WRITE_ONCE(rq->numa_migrate_on, 0);
 
 	trace_numab_move(p, nid, target->swap_cpu, target->partner->pid, ret);
-	return ret;
 }
 
-static int numab_move_home(struct task_struct *p, int nid)
+static void numab_move_home(struct task_struct *p, int nid)
 {
 	struct numab_target target = {
 		.idle_cpu	= -1,
@@ -153,22 +156,20 @@ static int numab_move_home(struct task_struct *p, int nid)
 		/* The move must leave the queue there no longer than this one. */
 		.queued		= max(READ_ONCE(task_rq(p)->nr_running), 1U) - 1,
 	};
-	int ret = -EAGAIN;
 
 	numab_search(&target, p, nid);
 
 	if (target.idle_cpu >= 0)
-		ret = numab_move_to(p, nid, target.idle_cpu);
+		numab_move_to(p, nid, target.idle_cpu);
 	else if (target.partner)
-		ret = numab_swap_with(p, nid, &target);
+		numab_swap_with(p, nid, &target);
 	else if (target.queue_cpu >= 0)
-		ret = numab_move_to(p, nid, target.queue_cpu);
+		numab_move_to(p, nid, target.queue_cpu);
 	else
 		trace_sched_stick_numa(p, task_cpu(p), NULL, -1);
 
 	if (target.partner)
 		put_task_struct(target.partner);
-	return ret;
 }
 
 /**
@@ -185,17 +186,21 @@ void numab_go_home(struct numab_task *nt)
 	struct task_struct *p = nt->task;
 	int home = READ_ONCE(nt->home);
 
-	/* A new thread keeps its parent's preference until it has a home. */
 	if (home == NUMA_NO_NODE)
 		return;
 	if (p->numa_preferred_nid != home)
 		sched_setnuma(p, home);
 
-	if (home == task_node(p) || p->sched_class != &fair_sched_class)
+	if (home == task_node(p)) {
+		if (time_after(jiffies, p->numa_migrate_retry + NUMAB_AT_EASE))
+			nt->tries = 0;
 		return;
-	if (time_before(jiffies, p->numa_migrate_retry))
+	}
+	if (p->sched_class != &fair_sched_class ||
+	    time_before(jiffies, p->numa_migrate_retry))
 		return;
 
-	if (numab_move_home(p, home))
-		p->numa_migrate_retry = jiffies + msecs_to_jiffies(NUMAB_RETRY_MS);
+	numab_move_home(p, home);
+	p->numa_migrate_retry = jiffies + msecs_to_jiffies(NUMAB_RETRY_MS << nt->tries);
+	nt->tries = min(nt->tries + 1, NUMAB_TRIES_MAX);
 }

@@ -635,12 +635,23 @@ int numab_swap_gain(const struct numab_swap *swap)
 	return gain;
 }
 
+/*
+ * A queue of two is gone in a moment more often than not: a kernel thread that
+ * runs for some microseconds is no reason to leave home. But no CPU stays idle
+ * for longer than a tick at 250 Hz where somebody waits, and none at all where
+ * more than one does.
+ */
+#define NUMAB_HOLD_QUEUED	2
+#define NUMAB_HOLD_US		4000
+
 /**
  * numab_pull_verdict - may the load balancer move a task between nodes?
  * @pull: the move
  *
- * Return: 1 if it would take the task from its home, 0 if it would bring it
- * home, -1 if locality has nothing to say.
+ * Work before locality: home is a reason to stay for a moment only.
+ *
+ * Return: 1 if it would take the task from its home and can wait, 0 if it would
+ * bring it home, -1 if locality has nothing to say.
  */
 int numab_pull_verdict(const struct numab_pull *pull)
 {
@@ -648,7 +659,8 @@ int numab_pull_verdict(const struct numab_pull *pull)
 		return -1;
 	if (pull->home == pull->dst_nid)
 		return 0;
-	if (pull->home == pull->src_nid)
+	if (pull->home == pull->src_nid && pull->queued <= NUMAB_HOLD_QUEUED &&
+	    pull->idle_us < NUMAB_HOLD_US)
 		return 1;
 	return -1;
 }

@@ -274,11 +274,16 @@ struct numab_swap {
  * @src_nid: node it runs or waits on
  * @dst_nid: node it would go to
  * @home: its home, or NUMA_NO_NODE
+ * @queued: tasks on the CPU that it would leave, the running one included
+ * @idle_us: for how long the CPU that it would go to has been idle; 0 if it is
+ *	not
  */
 struct numab_pull {
 	int src_nid;
 	int dst_nid;
 	int home;
+	unsigned int queued;
+	unsigned int idle_us;
 };
 
 void numab_normalise(const struct numab_topology *topo, struct numab_node *nodes);

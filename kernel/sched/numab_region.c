@@ -142,17 +142,22 @@ void numab_regions_fit(struct numab_mm *nm, unsigned long resident)
  */
 void numab_region_used(struct numab_mm *nm, unsigned long addr, int home)
 {
-	unsigned long index = addr >> READ_ONCE(nm->region_shift);
 	struct numab_region region;
+	unsigned long index;
 	void *old;
 
 	xa_lock_bh(&nm->regions);
+	index = addr >> READ_ONCE(nm->region_shift);
 	old = xa_load(&nm->regions, index);
+	/* The next pass makes them larger. */
+	if (!old && nm->nr_regions > NUMAB_REGIONS_MAX)
+		goto unlock;
 	region = numab_region_unpack(old);
 	numab_region_note(&region, numab_owner(current), home);
 	if (!xa_is_err(__xa_store(&nm->regions, index, numab_region_pack(&region),
 				  GFP_KERNEL)) && !old)
 		WRITE_ONCE(nm->nr_regions, nm->nr_regions + 1);
+unlock:
 	xa_unlock_bh(&nm->regions);
 }
 

@@ -40,7 +40,8 @@ def build_env(**extra):
     return plain_env(CCACHE_DIR=str(cache_dir()), CCACHE_BASEDIR=str(ROOT), CCACHE_NOHASHDIR="1",
                      CCACHE_MAXSIZE=os.environ.get("CCACHE_MAXSIZE", "3G"),
                      KBUILD_BUILD_USER=IDENTITY[1].split("@")[0], KBUILD_BUILD_HOST="localhost",
-                     KBUILD_BUILD_TIMESTAMP="2026-01-01", **extra)
+                     KBUILD_BUILD_TIMESTAMP="2026-01-01", KBUILD_BUILD_VERSION="1",
+                     **extra)
 
 
 @dataclass

@@ -230,10 +230,17 @@ static void numab_test_swap_gain(struct kunit *test)
 
 static void numab_test_pull_verdict(struct kunit *test)
 {
-	struct numab_pull pull = { .src_nid = 0, .dst_nid = 1 };
+	struct numab_pull pull = { .src_nid = 0, .dst_nid = 1, .queued = 2 };
 
 	pull.home = 0;
 	KUNIT_EXPECT_EQ(test, numab_pull_verdict(&pull), 1);
+	/* It has waited for long enough, or is not the only one that waits. */
+	pull.idle_us = 4000;
+	KUNIT_EXPECT_EQ(test, numab_pull_verdict(&pull), -1);
+	pull.idle_us = 3999;
+	KUNIT_EXPECT_EQ(test, numab_pull_verdict(&pull), 1);
+	pull.queued = 3;
+	KUNIT_EXPECT_EQ(test, numab_pull_verdict(&pull), -1);
 	pull.home = 1;
 	KUNIT_EXPECT_EQ(test, numab_pull_verdict(&pull), 0);
 	pull.home = 2;
