@@ -39,6 +39,7 @@ class Machine:
     accel: str = "tcg"
     qemu: list = field(default_factory=list)
     env: dict = field(default_factory=dict)
+    faster: int = 0         # CPUs are 2^faster as fast: for kernels that check themselves
 
     def cpu_nodes(self):
         """Nodes that have CPUs."""
@@ -174,6 +175,7 @@ def accel_arguments(machine):
     if machine.accel != "tcg":
         raise UsageError(f"no accelerator '{machine.accel}'; there are: tcg, mttcg, kvm")
     shift = 3 if machine.cpus <= 8 else 2 if machine.cpus <= 16 else 1
+    shift = max(0, shift - machine.faster)
     return ["-accel", "tcg", "-icount", f"shift={shift},sleep=off",
             "-rtc", "base=2026-01-01,clock=vm", *cpu]
 
