@@ -88,6 +88,7 @@ static void live(struct task *task)
 		err(1, "memory of a task");
 	for (i = 0; i < task->words; i++)
 		words[i] = word_of(task, i);
+	work_plant((void *)words, bytes);
 	for (pass = 0; pass < task->passes; pass++)
 		for (i = 0; i < task->words; i++)
 			task->sum += words[i]++;

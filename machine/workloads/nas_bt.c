@@ -15,14 +15,19 @@
 enum direction { IN_X, IN_Y, IN_Z };
 
 typedef double vector[N];
-typedef double matrix[N][N];
+
+/* Two lines are solved at a time: half as many instructions. */
+#define LANES		2ul
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+typedef lanes lane_vector[N];
+typedef lanes lane_matrix[N][N];
 
 static unsigned long dims[3];
 static vector *fields[2];	/* one is read, the other one written, in turn */
 static double *strength;
 
 /* How much of one quantity the flow of another one takes along: symmetric, positive definite. */
-static const matrix coupling = {
+static const double coupling[N][N] = {
 	{ 1.00, 0.10, 0.05, 0.00, 0.02 },
 	{ 0.10, 1.20, 0.10, 0.05, 0.00 },
 	{ 0.05, 0.10, 0.90, 0.10, 0.05 },
@@ -30,10 +35,10 @@ static const matrix coupling = {
 	{ 0.02, 0.00, 0.05, 0.10, 1.00 },
 };
 
-/* A line while it is solved: what the elimination leaves of the upper blocks and right sides. */
+/* Lines while they are solved: what the elimination leaves of the upper blocks and right sides. */
 static struct scratch {
-	matrix upper[MOST];
-	vector right[MOST];
+	lane_matrix upper[MOST];
+	lane_vector right[MOST];
 } *scratches[WORK_THREADS];
 
 static unsigned long points(void)
@@ -45,131 +50,177 @@ static void plan(void)
 {
 	unsigned long side = cbrt(work.size / (2 * sizeof(vector) + sizeof(double)));
 
+	side -= side % LANES;
 	dims[0] = dims[1] = dims[2] = side;
 	if (side < work.threads || side < 8 || side > MOST)
 		work_usage("--size: bt has %lu lines for %u threads; from 8 to %lu", side,
 			   work.threads, MOST);
 }
 
-/* --- a line --- */
+/* --- lines --- */
 
-/* Where a line begins, and how far it is from point to point. */
+/* Where a line begins, how far it is from point to point and to the next line. */
 struct line {
 	unsigned long start;
 	unsigned long stride;
+	unsigned long lane;
 	unsigned long length;
 };
 
 /* The lines of a thread are in its slab in x and y direction; in z direction they go across. */
-static struct line line_of(enum direction direction, unsigned long item)
+static struct line line_of(enum direction direction, unsigned long number)
 {
 	unsigned long row = dims[0], plane = dims[0] * dims[1];
 
 	if (direction == IN_X)
-		return (struct line){ item * row, 1, row };
+		return (struct line){ number * row, 1, row, row };
 	if (direction == IN_Y)
-		return (struct line){ item / row * plane + item % row, row, dims[1] };
-	return (struct line){ item, plane, dims[2] };
+		return (struct line){ number / row * plane + number % row, row, 1, dims[1] };
+	return (struct line){ number, plane, 1, dims[2] };
+}
+
+static unsigned long lines_of(enum direction direction)
+{
+	return points() / dims[direction];
 }
 
 /* Between a point of a line and the one before it; nothing goes out at the ends. */
-static double flow(const struct line *line, unsigned long i)
+static double flow(const struct line *line, unsigned long i, unsigned long lane)
 {
-	unsigned long at = line->start + i * line->stride;
+	unsigned long at = line->start + i * line->stride + lane * line->lane;
 
 	if (i == 0 || i == line->length)
 		return 0;
 	return 0.5 * (strength[at] + strength[at - line->stride]);
 }
 
+static lanes flows(const struct line *line, unsigned long i)
+{
+	return (lanes){ flow(line, i, 0), flow(line, i, 1) };
+}
+
+/* Take a row of a block, times a factor, from another one. */
+static inline void take_row(lane_matrix block, lane_matrix upper, lane_vector right, int i, int k)
+{
+	lanes factor = block[i][k];
+	int j;
+
+	#pragma GCC unroll 5
+	for (j = 0; j < N; j++) {
+		if (j > k)
+			block[i][j] -= factor * block[k][j];
+		upper[i][j] -= factor * upper[k][j];
+	}
+	right[i] -= factor * right[k];
+}
+
 /*
  * Solve block * X = (upper | right) in place, for all columns at once, without pivots: the blocks
  * are strongly diagonal.
  */
-static void eliminate(matrix block, matrix upper, vector right)
+static inline void eliminate(lane_matrix block, lane_matrix upper, lane_vector right)
 {
 	int i, j, k;
 
+	#pragma GCC unroll 5
 	for (k = 0; k < N; k++) {
-		double pivot = 1 / block[k][k];
+		lanes pivot = 1 / block[k][k];
 
-		for (j = k + 1; j < N; j++)
-			block[k][j] *= pivot;
-		for (j = 0; j < N; j++)
+		#pragma GCC unroll 5
+		for (j = 0; j < N; j++) {
+			if (j > k)
+				block[k][j] *= pivot;
 			upper[k][j] *= pivot;
+		}
 		right[k] *= pivot;
-		for (i = 0; i < N; i++) {
-			double factor = block[i][k];
+		#pragma GCC unroll 5
+		for (i = 0; i < N; i++)
+			if (i != k)
+				take_row(block, upper, right, i, k);
+	}
+}
 
-			if (i == k)
-				continue;
-			for (j = k + 1; j < N; j++)
-				block[i][j] -= factor * block[k][j];
-			for (j = 0; j < N; j++)
-				upper[i][j] -= factor * upper[k][j];
-			right[i] -= factor * right[k];
+/* Put what is known of the point before into the equation of a point. */
+static inline void put_in(lane_matrix block, lane_vector right, lanes before,
+			  lane_matrix known_upper, lane_vector known_right)
+{
+	int a, b, c;
+
+	#pragma GCC unroll 5
+	for (a = 0; a < N; a++) {
+		#pragma GCC unroll 5
+		for (c = 0; c < N; c++) {
+			lanes lower = before * coupling[a][c];
+
+			#pragma GCC unroll 5
+			for (b = 0; b < N; b++)
+				block[a][b] += lower * known_upper[c][b];
+			right[a] += lower * known_right[c];
 		}
 	}
 }
 
-/* The equation of a point, with what is known of the one before it put in. */
-static void set_up(struct scratch *s, const struct line *line, unsigned long i, matrix block,
-		   const vector from)
+static inline void set_up(lane_matrix block, lane_matrix upper, lanes before, lanes behind)
 {
-	double before = flow(line, i), behind = flow(line, i + 1);
-	int a, b, c;
+	int a, b;
 
+	#pragma GCC unroll 5
 	for (a = 0; a < N; a++) {
-		s->right[i][a] = from[a];
+		#pragma GCC unroll 5
 		for (b = 0; b < N; b++) {
-			block[a][b] = (a == b) + (before + behind) * coupling[a][b];
-			s->upper[i][a][b] = -behind * coupling[a][b];
+			upper[a][b] = -behind * coupling[a][b];
+			block[a][b] = (before + behind) * coupling[a][b] + (a == b);
 		}
 	}
-	if (!i)
-		return;
-	for (a = 0; a < N; a++)
-		for (c = 0; c < N; c++) {
-			double lower = -before * coupling[a][c];
+}
 
-			for (b = 0; b < N; b++)
-				block[a][b] -= lower * s->upper[i - 1][c][b];
-			s->right[i][a] -= lower * s->right[i - 1][c];
-		}
+static void eliminate_line(struct scratch *s, const struct line *line, const vector *from)
+{
+	lanes before = { 0 }, behind;
+	unsigned long i, at = line->start;
+	lane_matrix block;
+	int a;
+
+	for (i = 0; i < line->length; i++, at += line->stride) {
+		behind = flows(line, i + 1);
+		set_up(block, s->upper[i], before, behind);
+		for (a = 0; a < N; a++)
+			s->right[i][a] = (lanes){ from[at][a], from[at + line->lane][a] };
+		if (i)
+			put_in(block, s->right[i], before, s->upper[i - 1], s->right[i - 1]);
+		eliminate(block, s->upper[i], s->right[i]);
+		before = behind;
+	}
 }
 
 static void substitute_back(struct scratch *s, const struct line *line, vector *to)
 {
-	unsigned long i = line->length;
+	unsigned long i = line->length, at;
+	lane_vector value = { 0 }, behind;
 	int a, b;
 
 	while (i--) {
-		vector *here = &to[line->start + i * line->stride];
-
+		at = line->start + i * line->stride;
+		for (a = 0; a < N; a++)
+			behind[a] = value[a];
 		for (a = 0; a < N; a++) {
-			double value = s->right[i][a];
-
-			for (b = 0; b < N && i + 1 < line->length; b++)
-				value -= s->upper[i][a][b] * here[line->stride][b];
-			(*here)[a] = value;
+			value[a] = s->right[i][a];
+			#pragma GCC unroll 5
+			for (b = 0; b < N; b++)
+				value[a] -= s->upper[i][a][b] * behind[b];
+			to[at][a] = value[a][0];
+			to[at + line->lane][a] = value[a][1];
 		}
 	}
 }
 
 static unsigned long sweep(unsigned int thread, unsigned long item, unsigned long arg)
 {
-	struct line line = line_of(arg % 3, item);
-	const vector *from = (const vector *)fields[arg % 2];
-	struct scratch *s = scratches[thread];
-	unsigned long i;
-	matrix block;
+	struct line line = line_of(arg % 3, item * LANES);
 
-	for (i = 0; i < line.length; i++) {
-		set_up(s, &line, i, block, from[line.start + i * line.stride]);
-		eliminate(block, s->upper[i], s->right[i]);
-	}
-	substitute_back(s, &line, fields[!(arg % 2)]);
-	return line.length;
+	eliminate_line(scratches[thread], &line, (const vector *)fields[arg % 2]);
+	substitute_back(scratches[thread], &line, fields[!(arg % 2)]);
+	return line.length * LANES;
 }
 
 /* --- begin --- */
@@ -188,7 +239,7 @@ static void prepare(unsigned int process)
 		work_place(scratches[i], sizeof(struct scratch), process, i);
 	}
 	for (i = 0; i < 6; i++)
-		list[i] = (struct phase){ sweep, points() / dims[i % 3], i };
+		list[i] = (struct phase){ sweep, lines_of(i % 3) / LANES, i };
 	phases_set(list, 6, 0);
 }
 
@@ -235,7 +286,7 @@ static void fill(unsigned int thread)
 static bool solves(const struct line *line, unsigned long i, const vector *from, const vector *to)
 {
 	const vector *here = &to[line->start + i * line->stride];
-	double before = flow(line, i), behind = flow(line, i + 1);
+	double before = flow(line, i, 0), behind = flow(line, i + 1, 0);
 	int a, b;
 
 	for (a = 0; a < N; a++) {
@@ -261,7 +312,7 @@ static bool right_sweep(unsigned int process, unsigned int last)
 	const vector *to = (const vector *)fields[!(last % 2)];
 	unsigned long item, i;
 
-	for (item = 0; item < points() / dims[last % 3]; item++) {
+	for (item = 0; item < lines_of(last % 3); item++) {
 		struct line line = line_of(last % 3, item);
 
 		for (i = 0; i < line.length; i++) {

@@ -25,7 +25,7 @@
 #define POLICY_DEFAULT	0
 #define POLICY_BIND	2
 #define POLICY_INTERLEAVE 3
-#define NR_COMMON	6
+#define NR_COMMON	7
 
 struct work_options work;
 
@@ -71,7 +71,7 @@ void work_wrong(const char *format, ...)
 	va_end(args);
 }
 
-static unsigned long size_mb, processes, nr_threads, seconds, pin;
+static unsigned long size_mb, processes, nr_threads, seconds, pin, plant;
 
 static struct work_option common[NR_COMMON] = {
 	{ "size", NULL, 1, 1 << 20, &size_mb },
@@ -80,6 +80,7 @@ static struct work_option common[NR_COMMON] = {
 	{ "seconds", NULL, 1, 100000, &seconds },
 	{ "seed", NULL, 0, 1ul << 32, &work.seed },
 	{ "pin", "none|hard|inverse", 0, 0, &pin },
+	{ "plant", NULL, 0, 1000, &plant },
 };
 
 static const struct work_option *find_option(const char *name)
@@ -295,6 +296,34 @@ void work_run_anywhere(void)
 
 /* --- memory --- */
 
+/* The first memory of a process: where damage is planted. */
+static struct {
+	char *start;
+	unsigned long bytes;
+	bool known;
+} first_memory;
+
+static void remember_first(char *start, unsigned long bytes)
+{
+	if (__atomic_exchange_n(&first_memory.known, true, __ATOMIC_RELAXED))
+		return;
+	first_memory.start = start;
+	first_memory.bytes = bytes;
+}
+
+void work_plant(void *start, unsigned long bytes)
+{
+	static bool done;
+	uint64_t *word;
+	unsigned long i;
+
+	if (!plant || !start || __atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
+		return;
+	word = (uint64_t *)((char *)start + (bytes - 1) / WORK_PAGE * (plant - 1) / 1000 * WORK_PAGE);
+	for (i = 0; i < WORK_PAGE / sizeof(*word); i++)
+		word[i] = ~word[i];
+}
+
 void *work_alloc(unsigned long bytes)
 {
 	unsigned long align = 2 * WORK_MB;
@@ -305,7 +334,9 @@ void *work_alloc(unsigned long bytes)
 		     -1, 0);
 	if (start == MAP_FAILED)
 		err(1, "%lu MB of memory", bytes / WORK_MB);
-	return start + (align - (unsigned long)start % align) % align;
+	start += (align - (unsigned long)start % align) % align;
+	remember_first(start, bytes);
+	return start;
 }
 
 static void set_policy(void *start, unsigned long bytes, int policy, unsigned long mask)
@@ -496,6 +527,8 @@ static void child_main(unsigned int process, int from, int to)
 		pthread_join(handles[i], NULL);
 	say(to);
 	await(from);
+	if (!process)
+		work_plant(first_memory.start, first_memory.bytes);
 	right = ops->verify(process);
 	fflush(NULL);
 	_exit(!right);
