@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * marked [--unit-pattern TEXT] [--seconds NUMBER] -- program [argument]...
+ * marked [--unit-pattern TEXT] [--unit-scale NUMBER] [--seconds NUMBER] -- program [argument]...
  *
  * Runs a program that knows nothing of the measuring machine, between the end-of-init mark and the
  * end-of-work mark, with one mark a second. Its output goes through, its status is ours (128 + the
  * number of a signal that ended it).
  *
  *	--unit-pattern TEXT	the number that follows the first TEXT in the output, on the same
- *				line, is the work done, in units; a fraction is cut off. If there is
- *				none the run has failed: status 1
+ *				line, is the work done, in units. If there is none the run has failed:
+ *				status 1
+ *	--unit-scale NUMBER	that number times this one, then without a fraction; default: 1
  *	--seconds NUMBER	end the program and its children with SIGTERM after that time, which
  *				is no failure then; default: it ends on its own
  *
@@ -31,10 +32,11 @@
 
 #define MOST_OUTPUT	(16ul << 20)	/* that is looked at for the pattern */
 #define MOST_SECONDS	100000
+#define MOST_SCALE	1000000000
 #define NANOSECONDS	1000000000ll
 
 static const char *pattern;
-static long long seconds;
+static long long seconds, scale = 1;
 static char *output;
 static size_t length, room;
 
@@ -48,14 +50,16 @@ static long long now(void)
 
 /* --- options --- */
 
-static void set_seconds(const char *text)
+static long long number(const char *option, const char *text, long long most)
 {
+	long long value;
 	char *end;
 
 	errno = 0;
-	seconds = strtoll(text, &end, 10);
-	if (errno || end == text || *end || seconds < 1 || seconds > MOST_SECONDS)
-		errx(2, "--seconds %s: not a number from 1 to %d", text, MOST_SECONDS);
+	value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || value < 1 || value > most)
+		errx(2, "%s %s: not a number from 1 to %lld", option, text, most);
+	return value;
 }
 
 /* Returns the program and its arguments. */
@@ -69,7 +73,9 @@ static char **read_options(char **argv)
 		if (!strcmp(*arg, "--unit-pattern"))
 			pattern = arg[1];
 		else if (!strcmp(*arg, "--seconds"))
-			set_seconds(arg[1]);
+			seconds = number(*arg, arg[1], MOST_SECONDS);
+		else if (!strcmp(*arg, "--unit-scale"))
+			scale = number(*arg, arg[1], MOST_SCALE);
 		else
 			errx(2, "no option '%s'; a program comes after '--'", *arg);
 	}
@@ -132,7 +138,7 @@ static bool find_units(uint64_t *units)
 		at++;
 	if (!isdigit((unsigned char)*at))
 		return false;
-	*units = strtoull(at, NULL, 10);
+	*units = strtod(at, NULL) * scale;
 	return true;
 }
 
