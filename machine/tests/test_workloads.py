@@ -16,6 +16,8 @@ SMALL = {
     "procs own": "procs --processes 2 --threads 2 --size 4 --share own",
     "procs all": "procs --processes 1 --threads 3 --size 4 --share all",
     "procs counter": "procs --processes 3 --threads 1 --size 4 --share counter --start node0",
+    "procs remote": "procs --processes 1 --threads 3 --size 4 --start remote",
+    "procs mix": "procs --processes 1 --threads 2 --size 4 --mix 30 --pin hard",
     "jvm": "jvm --processes 1 --threads 2 --size 12",
     "autonuma numa01": "autonuma --case numa01 --size 4",
     "autonuma local": "autonuma --case local --size 4",
@@ -107,7 +109,7 @@ class Options(unittest.TestCase):
 
     def test_own(self):
         """Options of one program, and sizes that it cannot work with."""
-        for text in ["procs --share some", "jvm --old 5", "jvm --size 1 --threads 8",
+        for text in ["procs --share some", "procs --mix 50", "jvm --old 5", "jvm --size 1 --threads 8",
                      "autonuma --case numa03", "nas --kernel sp", "nas --touch never",
                      "nas --kernel ft --size 1 --threads 1 --kernel lu", "graph --kernel dfs",
                      "graph --size 1 --threads 200", "hashjoin --join left",

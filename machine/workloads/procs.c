@@ -9,7 +9,11 @@
  *		them for one group because of that is a mistake
  *
  * --start says where the memory lies at first: where the main thread of the process is (main), where
- * its threads are (threads), or on the first node (node0).
+ * its threads are (threads), on the first node (node0), or where a CPU is that is far from the one on
+ * which a thread would be pinned (remote).
+ *
+ * --mix N is for the instrument: with --pin hard and --share own, N percent of the memory of each
+ * thread are on another node, in pieces of 64 KB.
  *
  * A unit is a thousand lines.
  */
@@ -22,13 +26,16 @@
 #define LINES_OF_A_STEP	2000
 
 enum share { SHARE_OWN, SHARE_ALL, SHARE_COUNTER };
-enum start { START_MAIN, START_THREADS, START_NODE0 };
+#define PIECE		(16 * WORK_PAGE)	/* of a mix: few enough mappings */
 
-static unsigned long share, start;
+enum start { START_MAIN, START_THREADS, START_NODE0, START_REMOTE };
+
+static unsigned long share, start, mix;
 
 static const struct work_option options[] = {
 	{ "share", "own|all|counter", 0, 0, &share },
-	{ "start", "main|threads|node0", 0, 0, &start },
+	{ "start", "main|threads|node0|remote", 0, 0, &start },
+	{ "mix", NULL, 0, 100, &mix },
 	{ },
 };
 
@@ -69,6 +76,8 @@ static void check(void)
 {
 	if (work.size / work.threads < WORK_MB)
 		work_usage("--size: less than 1 MB for each of %u threads", work.threads);
+	if (mix && (work.pin != PIN_HARD || share != SHARE_OWN))
+		work_usage("--mix: with --pin hard and --share own only");
 	if (share == SHARE_COUNTER)
 		counters = mmap(NULL, WORK_PAGE, PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -87,25 +96,61 @@ static void slice(unsigned int thread, unsigned long *first, unsigned long *coun
 	*first = thread * *count;
 }
 
+/* Spread evenly: whenever another whole piece is due. */
+static void place_mix(struct line *from, unsigned long bytes, unsigned int process, unsigned int i)
+{
+	unsigned int other = (work_memory_node(process, i) + 1) % work_nr_nodes();
+	unsigned long at, piece = 0;
+
+	for (at = 0; at + PIECE <= bytes; at += PIECE, piece++)
+		if ((piece + 1) * mix / 100 > piece * mix / 100)
+			work_bind((char *)from + at, PIECE, 1ul << other);
+}
+
+static void place_slice(unsigned int process, unsigned int i)
+{
+	unsigned long first, count;
+
+	slice(i, &first, &count);
+	work_place(lines + first, count * sizeof(struct line), process, i);
+	if (mix)
+		place_mix(lines + first, count * sizeof(struct line), process, i);
+}
+
+static void fill_from_afar(unsigned int process)
+{
+	unsigned int nr = share == SHARE_ALL ? 1 : work.threads, i;
+	unsigned long first, count;
+
+	for (i = 0; i < nr; i++) {
+		slice(i, &first, &count);
+		work_run_on(work_far_cpu(process, i));
+		fill(first, count);
+	}
+	work_run_anywhere();
+}
+
 static void init(unsigned int process)
 {
 	unsigned long first, count;
 	unsigned int i;
 
+	/* What is left over behind the last slice is nobody's. */
 	nr_lines = work.size / sizeof(struct line);
+	slice(work.threads - 1, &first, &count);
+	nr_lines = first + count;
 	lines = work_alloc(work.size);
-	for (i = 0; i < work.threads; i++) {
-		slice(i, &first, &count);
-		if (share == SHARE_ALL)
-			work_place_shared(lines, work.size, process);
-		else
-			work_place(lines + first, count * sizeof(struct line), process, i);
-	}
-	if (start == START_NODE0 && work.pin == PIN_NONE)
+	if (share == SHARE_ALL)
+		work_place_shared(lines, work.size, process);
+	for (i = 0; i < work.threads && share != SHARE_ALL; i++)
+		place_slice(process, i);
+	if (work.pin == PIN_NONE && start == START_NODE0)
 		work_run_on_node(0);
-	if (start != START_THREADS || share == SHARE_ALL)
+	if (work.pin == PIN_NONE && start == START_REMOTE)
+		fill_from_afar(process);
+	else if (start != START_THREADS || share == SHARE_ALL)
 		fill(0, nr_lines);
-	if (start == START_NODE0 && work.pin == PIN_NONE)
+	if (work.pin == PIN_NONE && start == START_NODE0)
 		work_run_anywhere();
 }
 

@@ -249,6 +249,16 @@ unsigned int work_cpu_of(unsigned int process, unsigned int thread)
 	return cpus[index % nr_cpus];
 }
 
+/* On another node, if there is another one with CPUs: they are in order of nodes. */
+unsigned int work_far_cpu(unsigned int process, unsigned int thread)
+{
+	unsigned int i = 0, cpu = work_cpu_of(process, thread);
+
+	while (cpus[i] != cpu)
+		i++;
+	return cpus[(i + nr_cpus / 2) % nr_cpus];
+}
+
 /* The node for the memory of a thread in the pinned modes. */
 unsigned int work_memory_node(unsigned int process, unsigned int thread)
 {

@@ -142,6 +142,7 @@ bool work_barrier_wait(struct work_barrier *barrier);
 unsigned int work_nr_cpus(void);
 unsigned int work_nr_nodes(void);
 unsigned int work_cpu_of(unsigned int process, unsigned int thread);
+unsigned int work_far_cpu(unsigned int process, unsigned int thread);
 unsigned int work_node_of_cpu(unsigned int cpu);
 unsigned int work_memory_node(unsigned int process, unsigned int thread);
 void work_run_on(unsigned int cpu);
