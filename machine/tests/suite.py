@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "stack" / "lib"), str(HERE.parent / "lib")]
 
-HOST = ["test_host", "test_bench"]
+HOST = ["test_host", "test_bench", "test_workloads"]
 GUEST = ["test_guest"]
 # Below a minute: what shows first when the instrument is broken.
 QUICK = HOST + ["test_guest.Determinism.test_same_bytes", "test_guest.Locality.test_mix"]

@@ -109,13 +109,13 @@ class Options(unittest.TestCase):
 
     def test_own(self):
         """Options of one program, and sizes that it cannot work with."""
-        for text in ["procs --share some", "procs --mix 50", "jvm --old 5", "jvm --size 1 --threads 8",
-                     "autonuma --case numa03", "nas --kernel sp", "nas --touch never",
-                     "nas --kernel ft --size 1 --threads 1 --kernel lu", "graph --kernel dfs",
-                     "graph --size 1 --threads 200", "hashjoin --join left",
-                     "hashjoin --size 1 --threads 8", "streams --threads 2",
-                     "request --threads 2", "request --kind avian", "request --bytes 31",
-                     "request --processes 200", "churn --kind fork", "tier --hot 101"]:
+        for text in ["procs --share some", "procs --mix 50", "jvm --old 5",
+                     "jvm --size 1 --threads 8", "autonuma --case numa03", "nas --kernel sp",
+                     "nas --touch never", "graph --kernel dfs", "graph --size 1 --threads 200",
+                     "hashjoin --join left", "hashjoin --size 1 --threads 8",
+                     "streams --threads 2", "request --threads 2", "request --kind avian",
+                     "request --bytes 31", "request --processes 200", "churn --kind fork",
+                     "tier --hot 101"]:
             with self.subTest(text):
                 status, out, errors = start(*command(text))
                 self.assertEqual((status, out, errors.count("\n")), (2, "", 1), errors)

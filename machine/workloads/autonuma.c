@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 {
 	static const struct work_ops ops = {
 		.name		= "autonuma",
-		.summary	= "one or two processes that fill the machine; 0: what the case says",
+		.summary	= "processes that fill the machine; 0: what the case says",
 		.defaults	= { 96 * WORK_MB, 0, 0, 20, 0, PIN_NONE },
 		.extra		= options,
 		.check		= check,

@@ -42,8 +42,9 @@ static uint64_t lists_at_first;		/* checksum */
 
 static void check(void)
 {
-	for (scale = 1; scale < MOST_SCALE && (2ul << scale) * BYTES_OF_A_VERTEX <= work.size; scale++)
-		;
+	scale = 1;
+	while (scale < MOST_SCALE && (2ul << scale) * BYTES_OF_A_VERTEX <= work.size)
+		scale++;
 	vertices = 1ul << scale;
 	if (vertices < VERTICES_OF_AN_ITEM * work.threads)
 		work_usage("--size: less than %lu vertices for each of %u threads",
@@ -496,7 +497,7 @@ int main(int argc, char **argv)
 	static const struct work_ops ops = {
 		.name		= "graph",
 		.summary	= "searches in a Kronecker graph, or page rank",
-		.defaults	= { 80 * WORK_MB, 1, 8, 20, 0, PIN_NONE },
+		.defaults	= { 40 * WORK_MB, 1, 8, 20, 0, PIN_NONE },
 		.extra		= options,
 		.check		= check,
 		.init		= init,

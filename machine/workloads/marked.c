@@ -7,8 +7,8 @@
  * number of a signal that ended it).
  *
  *	--unit-pattern TEXT	the number that follows the first TEXT in the output, on the same
- *				line, is the work done, in units. If there is none the run has failed:
- *				status 1
+ *				line, is the work done, in units. If there is none the run has
+ *				failed: status 1
  *	--unit-scale NUMBER	that number times this one, then without a fraction; default: 1
  *	--seconds NUMBER	end the program and its children with SIGTERM after that time, which
  *				is no failure then; default: it ends on its own

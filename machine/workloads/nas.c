@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 {
 	static const struct work_ops ops = {
 		.name		= "nas",
-		.summary	= "numerical kernels, loops that all threads split among themselves",
+		.summary	= "numerical kernels, loops that all threads split",
 		.defaults	= { 64 * WORK_MB, 1, 8, 20, 0, PIN_NONE },
 		.extra		= options,
 		.check		= check,

@@ -209,8 +209,9 @@ static unsigned long move(unsigned int thread, unsigned long item, unsigned long
 }
 
 /*
- * All eigenvalues but one lie within a narrow band around DEGREE, as in any random graph: from 0.3 per
- * row the residual gets to 1e-6 to 6e-6, as was found for 2^12 and 2^17 rows. 1e-3 is a loose bound.
+ * All eigenvalues but one lie within a narrow band around DEGREE, as in any random graph: from 0.3
+ * per row the residual gets to 1e-6 to 6e-6, as was found for 2^12 and 2^17 rows. 1e-3 is a loose
+ * bound.
  */
 static unsigned long find_beta(unsigned int thread, unsigned long item, unsigned long arg)
 {

@@ -229,7 +229,8 @@ static bool verify(unsigned int process)
 	sum = energy_now();
 	if (nas_close(sum, expected, TOLERANCE))
 		return true;
-	work_wrong("process %u: the sum of squares is %.12g, must be %.12g", process, sum, expected);
+	work_wrong("process %u: the sum of squares is %.12g, must be %.12g", process, sum,
+		   expected);
 	return false;
 }
 

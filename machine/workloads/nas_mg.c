@@ -202,8 +202,8 @@ static unsigned long do_item(unsigned int thread, unsigned long item, unsigned l
 }
 
 /*
- * With one step of smoothing a cycle leaves 0.40 of the residual at first and 0.67 in the end, as was
- * found for grids of 2^17 and 2^21 points. 0.8 is a loose bound.
+ * With one step of smoothing a cycle leaves 0.40 of the residual at first and 0.67 in the end, as
+ * was found for grids of 2^17 and 2^21 points. 0.8 is a loose bound.
  * Once there is as good as nothing left it all begins anew.
  */
 static unsigned long judge(unsigned int thread, unsigned long item, unsigned long arg)

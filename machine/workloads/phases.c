@@ -59,7 +59,8 @@ unsigned long phases_done(void)
 	return nr_done;
 }
 
-void phases_part(unsigned long items, unsigned int thread, unsigned long *first, unsigned long *end)
+void phases_part(unsigned long items, unsigned int thread, unsigned long *first,
+		 unsigned long *end)
 {
 	*first = items * thread / work.threads;
 	*end = items * (thread + 1) / work.threads;

@@ -3,9 +3,9 @@
  * Work in phases, as programs with parallel loops do: all threads of a process take part in a loop,
  * wait for each other, and go on to the next loop.
  *
- * A phase is a number of items. A thread does one item per step of the workload, so time can be over
- * within a phase; then the phase is left half done, and phases_complete() brings it to its end. So
- * results are always checked between two phases, where they must be consistent.
+ * A phase is a number of items. A thread does one item per step of the workload, so time can be
+ * over within a phase; then the phase is left half done, and phases_complete() brings it to its
+ * end. So results are always checked between two phases, where they must be consistent.
  */
 #ifndef MACHINE_PHASES_H
 #define MACHINE_PHASES_H
@@ -33,8 +33,8 @@ struct phase {
 void phases_set(struct phase *list, unsigned int count, unsigned int again);
 
 /*
- * For phases of one item, which one thread does alone: the phase that comes next, and how many items
- * a later one has.
+ * For phases of one item, which one thread does alone: the phase that comes next, and how many
+ * items a later one has.
  */
 void phases_next(unsigned int index);
 void phases_items(unsigned int index, unsigned long items);
@@ -53,7 +53,8 @@ void phases_step(struct work_thread *thread);
 void phases_complete(unsigned int index);
 
 /* The part of a thread: from @first up to but not including @end. */
-void phases_part(unsigned long items, unsigned int thread, unsigned long *first, unsigned long *end);
+void phases_part(unsigned long items, unsigned int thread, unsigned long *first,
+		 unsigned long *end);
 
 /**
  * struct phase_sum - a sum that each thread has a part of

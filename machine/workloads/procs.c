@@ -8,9 +8,9 @@
  *	counter	as own, and all processes now and then write to one page that they share: to take
  *		them for one group because of that is a mistake
  *
- * --start says where the memory lies at first: where the main thread of the process is (main), where
- * its threads are (threads), on the first node (node0), or where a CPU is that is far from the one on
- * which a thread would be pinned (remote).
+ * --start says where the memory lies at first: where the main thread of the process is (main),
+ * where its threads are (threads), on the first node (node0), or where a CPU is that is far from
+ * the one on which a thread would be pinned (remote).
  *
  * --mix N is for the instrument: with --pin hard and --share own, N percent of the memory of each
  * thread are on another node, in pieces of 64 KB.

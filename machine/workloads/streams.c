@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 {
 	static const struct work_ops ops = {
 		.name		= "streams",
-		.summary	= "independent processes of one thread, each a triad over its arrays",
+		.summary	= "processes of one thread, each a triad over its arrays",
 		.defaults	= { 24 * WORK_MB, 8, 1, 20, 0, PIN_NONE },
 		.check		= check,
 		.init		= init,

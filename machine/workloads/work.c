@@ -324,12 +324,12 @@ static void remember_first(char *start, unsigned long bytes)
 void work_plant(void *start, unsigned long bytes)
 {
 	static bool done;
+	unsigned long pages = (bytes - 1) / WORK_PAGE, i;
 	uint64_t *word;
-	unsigned long i;
 
 	if (!plant || !start || __atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
 		return;
-	word = (uint64_t *)((char *)start + (bytes - 1) / WORK_PAGE * (plant - 1) / 1000 * WORK_PAGE);
+	word = (uint64_t *)((char *)start + pages * (plant - 1) / 1000 * WORK_PAGE);
 	for (i = 0; i < WORK_PAGE / sizeof(*word); i++)
 		word[i] = ~word[i];
 }

@@ -7,7 +7,7 @@
  * processes. The phases:
  *
  *	init	each process gets its memory, touches it and tells the oracle about it
- *	work	from the end-of-init mark on: all threads work in small steps for a number of seconds
+ *	work	from the end-of-init mark on: all threads work in small steps, for so many seconds
  *	verify	after the end-of-work mark: each process checks what it has computed
  *
  * Any failure ends with one line on stderr: status 1 for wrong results, 2 for bad options.
