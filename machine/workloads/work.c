@@ -25,7 +25,6 @@
 #define POLICY_DEFAULT	0
 #define POLICY_BIND	2
 #define POLICY_INTERLEAVE 3
-#define NR_COMMON	7
 
 struct work_options work;
 
@@ -71,22 +70,29 @@ void work_wrong(const char *format, ...)
 	va_end(args);
 }
 
-static unsigned long size_mb, processes, nr_threads, seconds, pin, plant;
+static unsigned long size_mb, processes, nr_threads, seconds, pin;
+#ifdef WORK_PLANT
+static unsigned long plant;
+#endif
 
-static struct work_option common[NR_COMMON] = {
+static struct work_option common[] = {
 	{ "size", NULL, 1, 1 << 20, &size_mb },
 	{ "processes", NULL, 1, WORK_PROCESSES, &processes },
 	{ "threads", NULL, 1, WORK_THREADS, &nr_threads },
 	{ "seconds", NULL, 1, 100000, &seconds },
 	{ "seed", NULL, 0, 1ul << 32, &work.seed },
 	{ "pin", "none|hard|inverse", 0, 0, &pin },
+#ifdef WORK_PLANT
 	{ "plant", NULL, 0, 1000, &plant },
+#endif
 };
+
+#define NR_COMMON	(sizeof(common) / sizeof(common[0]))
 
 static const struct work_option *find_option(const char *name)
 {
 	const struct work_option *option;
-	int i;
+	unsigned int i;
 
 	for (i = 0; i < NR_COMMON; i++)
 		if (!strcmp(common[i].name, name))
@@ -148,7 +154,7 @@ static void print_option(const struct work_option *option)
 static void help(void)
 {
 	const struct work_option *option;
-	int i;
+	unsigned int i;
 
 	printf("%s: %s\n", ops->name, ops->summary);
 	for (i = 0; i < NR_COMMON; i++)
@@ -306,6 +312,7 @@ void work_run_anywhere(void)
 
 /* --- memory --- */
 
+#ifdef WORK_PLANT
 /* The first memory of a process: where damage is planted. */
 static struct {
 	char *start;
@@ -333,6 +340,21 @@ void work_plant(void *start, unsigned long bytes)
 	for (i = 0; i < WORK_PAGE / sizeof(*word); i++)
 		word[i] = ~word[i];
 }
+
+static void plant_first(unsigned int process)
+{
+	if (!process)
+		work_plant(first_memory.start, first_memory.bytes);
+}
+#else
+static void remember_first(char *start, unsigned long bytes)
+{
+}
+
+static void plant_first(unsigned int process)
+{
+}
+#endif
 
 void *work_alloc(unsigned long bytes)
 {
@@ -537,8 +559,7 @@ static void child_main(unsigned int process, int from, int to)
 		pthread_join(handles[i], NULL);
 	say(to);
 	await(from);
-	if (!process)
-		work_plant(first_memory.start, first_memory.bytes);
+	plant_first(process);
 	right = ops->verify(process);
 	fflush(NULL);
 	_exit(!right);

@@ -26,7 +26,6 @@
 #define WORK_THREADS	256	/* of a process */
 #define WORK_PROCESSES	256
 
-/* Common options that are no part of struct work_options: --plant, see work_plant(); --help. */
 enum work_pin { PIN_NONE, PIN_HARD, PIN_INVERSE };
 
 /**
@@ -156,10 +155,17 @@ void work_place_shared(void *start, unsigned long bytes, unsigned int process);
 /* In any mode, for who knows better: memory to be touched goes to these nodes; 0: as usual. */
 void work_bind(void *start, unsigned long bytes, unsigned long mask);
 /*
- * With --plant N from 1 to 1000: turn the bits of a page over, N - 1 thousandths into some memory.
- * Once per process; of what the first one has got from work_alloc() first, before it verifies.
+ * For the tests, which build the programs with -DWORK_PLANT: with --plant N from 1 to 1000, turn
+ * the bits of a page over, N - 1 thousandths into some memory. Once per process; of what the first
+ * one has got from work_alloc() first, before it verifies. Else it does nothing.
  */
+#ifdef WORK_PLANT
 void work_plant(void *start, unsigned long bytes);
+#else
+static inline void work_plant(void *start, unsigned long bytes)
+{
+}
+#endif
 void work_oracle(void *start, unsigned long bytes, unsigned int threads);
 
 uint64_t work_mix(uint64_t value);
