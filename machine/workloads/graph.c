@@ -22,6 +22,7 @@
 /* Of a vertex: lists (each edge twice), where they begin, and four words for the kernels. */
 #define BYTES_OF_A_VERTEX (2 * EDGE_FACTOR * sizeof(uint64_t) + 5 * sizeof(uint64_t))
 #define VERTICES_OF_AN_ITEM 64ul
+#define VERTICES_OF_A_BLOCK 4ul	/* of a queue: a hub has thousands of entries */
 #define DAMPING		0.85
 #define NOBODY		(~0ull)
 
@@ -283,7 +284,7 @@ static unsigned long advance(unsigned int thread, unsigned long item, unsigned l
 			longest = queue->nr_now;
 	}
 	depth++;
-	blocks = (longest + VERTICES_OF_AN_ITEM - 1) / VERTICES_OF_AN_ITEM;
+	blocks = (longest + VERTICES_OF_A_BLOCK - 1) / VERTICES_OF_A_BLOCK;
 	phases_items(BFS_EXPAND, blocks * work.threads);
 	phases_next(blocks ? BFS_EXPAND : BFS_FORGET);
 	return 0;
@@ -303,7 +304,7 @@ static unsigned long choose_root(unsigned int thread, unsigned long item, unsign
 static unsigned long expand(unsigned int thread, unsigned long item, unsigned long arg)
 {
 	struct queue *queue = &queues[item / blocks];
-	unsigned long i = item % blocks * VERTICES_OF_AN_ITEM, end = i + VERTICES_OF_AN_ITEM;
+	unsigned long i = item % blocks * VERTICES_OF_A_BLOCK, end = i + VERTICES_OF_A_BLOCK;
 	unsigned long units = 0;
 	uint64_t j;
 

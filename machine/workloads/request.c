@@ -73,7 +73,7 @@ static int inet_socket(int type)
 	int fd = socket(AF_INET, type, 0);
 
 	if (fd < 0 && errno == EAFNOSUPPORT) {
-		printf("request: skipped: this kernel has no INET\n");
+		printf("SKIP: this kernel has no INET\n");
 		exit(STATUS_SKIPPED);
 	}
 	if (fd < 0)
