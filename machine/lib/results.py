@@ -86,8 +86,8 @@ class Interval:
 
     def idle_while_queued(self):
         """Share of CPU time that was idle while some CPU had two runnable tasks or more."""
-        samples = [b - a for a, b in zip(self.first["samples"], self.last["samples"])]
-        return samples[2] / (samples[0] * len(self.cpu_node)) if samples[0] else None
+        idle, time = (self.last[key] - self.first[key] for key in ("idle_queued", "parallel"))
+        return idle / (time * len(self.cpu_node)) if time else None
 
     def cpu_share(self):
         """Instructions of the least and the most favoured CPU, as parts of the mean."""

@@ -2,6 +2,7 @@
 """Which functions of a kernel belong to which part: from System.map to the probe's symbol file."""
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from common import Failure
@@ -33,8 +34,11 @@ CONFIRM = r"numa_migrate_check|do_huge_pmd_numa_page|do_numa_page|task_numa_faul
 COUNTS = r"numa_migrate_check|change_prot_numa|migration_cpu_stop"
 IRQ = r"asm_(exc|sysvec)_\w+"
 IRQ_TABLES = r"irq_entries_start|spurious_entries_start"
-IDLE = r"do_idle|default_idle_call|arch_cpu_idle"
-NEEDED = ("__switch_to_asm", "ret_from_fork_asm", "irq_entries_start", "handle_mm_fault")
+# What reads the run queues of all CPUs, and of one, in a way that the probe knows.
+QUEUED = r"nr_running"
+IDLE = r"idle_cpu"
+NEEDED = ("__switch_to_asm", "ret_from_fork_asm", "irq_entries_start", "handle_mm_fault",
+          "nr_running", "idle_cpu")
 
 
 def find_map(kernel):
@@ -79,8 +83,8 @@ def lines_of(name, start, end):
     yield from (f"root {part} {span}" for part in roots[:1])
     if not roots and re.fullmatch(WEAK, name) and not re.fullmatch(NO_PART, name):
         yield f"weak place {span}"
-    for kind, pattern in (("fault", FAULT), ("confirm", CONFIRM), ("idle", IDLE),
-                          ("irq", IRQ_TABLES), ("switch", "__switch_to_asm"),
+    for kind, pattern in (("fault", FAULT), ("confirm", CONFIRM), ("queued", QUEUED),
+                          ("idle", IDLE), ("irq", IRQ_TABLES), ("switch", "__switch_to_asm"),
                           ("fork", "ret_from_fork_asm"), ("count", COUNTS)):
         if re.fullmatch(pattern, name):
             yield f"{kind} - {span}"
@@ -88,6 +92,7 @@ def lines_of(name, start, end):
         yield f"irq - {start:x} {start + 1:x} {name}"
 
 
+@lru_cache
 def symbol_file(path):
     """Text of the symbol file for a kernel's System.map."""
     functions = [(start, end, plain(name)) for start, end, name in read_map(path)]

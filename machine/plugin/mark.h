@@ -20,7 +20,6 @@ enum machine_mark {
 
 	/* No snapshot. */
 	MARK_HELPER = 16,	/* the task that executes this is counted apart from now on */
-	MARK_RUNNABLE = 17,	/* the value is the number of runnable tasks right now */
 	MARK_NODE = 0x100,	/* + node: the page belongs to it, the value is its page offset */
 	MARK_BYTE = 0x400,	/* + byte: shifted into the value of this task */
 	MARK_VALUE = 0x800,	/* + key: the value is complete */

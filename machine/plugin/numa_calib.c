@@ -124,6 +124,17 @@ static void stay(void)
 		err(1, "CPU %u", cpu);
 }
 
+/* Let the kernel read its run queues, so that the probe sees where they are. */
+static void show_queues(void)
+{
+	char text[128];
+	int fd = open("/proc/loadavg", O_RDONLY);
+
+	if (fd < 0 || read(fd, text, sizeof(text)) <= 0)
+		err(1, "/proc/loadavg");
+	close(fd);
+}
+
 /* Show the probe a node. */
 static void show_node(unsigned int node, unsigned long mib, unsigned int lie)
 {
@@ -154,6 +165,7 @@ int main(int argc, char **argv)
 		if (*next++ != '.')
 			break;
 	}
+	show_queues();
 	machine_mark(MARK_BEGIN);
 	return 0;
 }

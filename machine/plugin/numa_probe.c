@@ -75,6 +75,16 @@ static void switch_task(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t 
 	kernel_access(vcpu, info, vaddr, data);
 }
 
+/* The kernel reads run queues. */
+static void read_queues(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
+{
+	struct qemu_plugin_hwaddr *haddr = qemu_plugin_get_hwaddr(info, vaddr);
+
+	if (qemu_plugin_mem_size_shift(info) == 2 && haddr && !qemu_plugin_hwaddr_is_io(haddr))
+		queues_access(vcpu, (uintptr_t)data, vaddr, where_host_address(haddr));
+	kernel_access(vcpu, info, vaddr, data);
+}
+
 /* Count instructions of a mode; end the turn and the window when they are full. */
 static inline void count_insns(unsigned int vcpu, enum mode mode, uint32_t nr)
 {
@@ -111,25 +121,12 @@ static void kernel_block(unsigned int vcpu, void *data)
 	count_insns(vcpu, MODE_KERNEL, ((const struct block *)data)->insns);
 }
 
-/*
- * A sample of the run queues. Each busy CPU has at least one runnable task, so some CPU has two
- * if and only if there are more runnable tasks than busy CPUs. The helper that asks is one.
- */
-static void sample(uint64_t runnable)
-{
-	unsigned int idle = probe.nr_cpus - probe.nr_busy;
-
-	probe.samples.nr++;
-	probe.samples.idle += idle;
-	if (runnable > probe.nr_busy + 1)
-		probe.samples.idle_queued += idle;
-}
-
 /* A phase begins. */
 static void phase(enum machine_mark mark, unsigned int vcpu)
 {
 	if (mark == MARK_BEGIN && !probe.begun) {
 		where_complete();
+		queues_complete();
 		probe.begun = true;
 		report_reset();
 		parts_reset();
@@ -153,10 +150,8 @@ static void mark_with_value(unsigned int code, uint64_t value, uint64_t address)
 {
 	if (code >= MARK_VALUE)
 		take_value(code, value, code >= MARK_ADD);
-	else if (code >= MARK_NODE)
-		where_calibrate(code - MARK_NODE, address, value);
 	else
-		sample(value);
+		where_calibrate(code - MARK_NODE, address, value);
 }
 
 /* A mark with a code. */
@@ -223,13 +218,14 @@ static void user_insn(struct qemu_plugin_insn *insn)
 /* Instrument one instruction of kernel code. */
 static void kernel_insn(struct qemu_plugin_insn *insn)
 {
-	qemu_plugin_mem_cb_t cb = kernel_access;
+	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
+	uintptr_t reads = queues_watch(vaddr);
+	qemu_plugin_mem_cb_t cb = reads ? read_queues : kernel_access;
 
-	if (parts_is_switch(qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn),
-			    qemu_plugin_insn_size(insn)))
+	if (parts_is_switch(vaddr, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn)))
 		cb = switch_task;
 	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-					 NULL);
+					 (void *)reads);
 }
 
 /* Instrument a block of kernel code. */

@@ -2,9 +2,9 @@
 /*
  * numa_watch [-s MS] PROGRAM ARGS...: run a program and watch the guest meanwhile.
  *
- * Every MS milliseconds (50) the number of runnable tasks goes to the probe; every second the
- * counters of the kernel are noted and a mark is made. What was noted is printed at the end, one
- * JSON object per line behind "@machine ", after the last mark. The probe counts this task apart.
+ * Every second the counters of the kernel are noted and a mark is made; every MS milliseconds (50)
+ * it looks whether the program has ended. What was noted is printed at the end, one JSON object per
+ * line behind "@machine ", after the last mark. The probe counts this task apart.
  */
 #define _GNU_SOURCE
 #define MACHINE_MARK_GUEST
@@ -149,26 +149,6 @@ static void note_all(void)
 	note("}\n");
 }
 
-/* Tell the probe how many tasks are runnable: the field before the slash. */
-static void sample(void)
-{
-	static int fd = -1;
-	char line[128], *slash;
-	ssize_t len;
-
-	if (fd < 0)
-		fd = open("/proc/loadavg", O_RDONLY);
-	len = pread(fd, line, sizeof(line) - 1, 0);
-	if (len <= 0)
-		err(1, "/proc/loadavg");
-	line[len] = 0;
-	slash = strchr(line, '/');
-	while (slash > line && slash[-1] != ' ')
-		slash--;
-	machine_send(strtoul(slash, NULL, 10));
-	machine_code(MARK_RUNNABLE);
-}
-
 /* Sleep up to a point in time. */
 static void sleep_until(unsigned long long us)
 {
@@ -177,16 +157,15 @@ static void sleep_until(unsigned long long us)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
 }
 
-/* Sample and note until the program ends; return its wait status. */
+/* Note everything once a second until the program ends; return its wait status. */
 static int watch(pid_t pid, unsigned long long period)
 {
-	unsigned long long start = now_us(), at = start, tick = start;
+	unsigned long long at = now_us(), tick = at;
 	int status;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
 		at += period;
 		sleep_until(at);
-		sample();
 		if (at < tick + 1000000)
 			continue;
 		tick += 1000000;

@@ -36,7 +36,7 @@ enum what {
 	IS_COUNT = 8,
 	IS_IRQ = 16,
 	IS_FORK = 32,
-	IS_IDLE = 64,
+	IS_IDLE_CPU = 64,
 	IS_CALL = 128,
 	IS_RET = 256,
 	IS_IRET = 512,
@@ -46,7 +46,8 @@ enum what {
 #define RET_UNKNOWN	1
 
 /* All that needs more than adding to a counter. */
-#define IS_EVENT (IS_ROOT | IS_FAULT | IS_CONFIRM | IS_COUNT | IS_IRQ | IS_FORK | IS_IDLE)
+#define IS_EVENT (IS_ROOT | IS_FAULT | IS_CONFIRM | IS_COUNT | IS_IRQ | IS_FORK | \
+		  IS_IDLE_CPU)
 
 /**
  * struct symbol - a line of the symbol file
@@ -133,7 +134,7 @@ static bool symbol_kind(struct symbol *s, const char *kind, const char *arg)
 		enum what what;
 	} plain[] = {
 		{ "fault", IS_FAULT }, { "confirm", IS_CONFIRM }, { "irq", IS_IRQ },
-		{ "fork", IS_FORK }, { "idle", IS_IDLE }, { "count", IS_COUNT },
+		{ "fork", IS_FORK }, { "idle", IS_IDLE_CPU }, { "count", IS_COUNT },
 	};
 	unsigned int i;
 
@@ -163,6 +164,9 @@ static bool take_line(const char *line)
 		switch_end = end;
 		return true;
 	}
+	queues_symbol(kind, start, end);
+	if (!strcmp(kind, "queued"))
+		return true;
 	if (nr_symbols == MAX_SYMBOLS || !symbol_kind(s, kind, arg))
 		return false;
 	s->start = start;
@@ -320,26 +324,12 @@ static struct context *find_context(uint64_t key)
 	stop("more than %u tasks", SLOTS);
 }
 
-/* The task that runs on a CPU has changed, or what is known of it. */
-static void note_busy(struct cpu *cpu)
-{
-	bool busy = !cpu->under->idle;
-
-	if (busy == cpu->busy)
-		return;
-	report_busy();
-	cpu->busy = busy;
-	probe.nr_busy += busy ? 1 : -1;
-}
-
 /* A task runs on a CPU. */
 static void run_task(struct cpu *cpu, struct context *ctx)
 {
 	cpu->ctx = ctx;
 	cpu->now = ctx->helper ? &cpu->helper : &cpu->normal;
-	if (!ctx->helper)
-		cpu->under = ctx;
-	note_busy(cpu);
+	queues_note();
 }
 
 /**
@@ -350,9 +340,7 @@ void parts_init(void)
 	unsigned int cpu;
 
 	for (cpu = 0; cpu < MAX_CPUS; cpu++)
-		probe.cpu[cpu].ctx = probe.cpu[cpu].under = &probe.cpu[cpu].boot;
-	for (cpu = 0; cpu < probe.nr_cpus; cpu++)
-		note_busy(&probe.cpu[cpu]);
+		probe.cpu[cpu].ctx = &probe.cpu[cpu].boot;
 }
 
 /**
@@ -541,10 +529,8 @@ static void enter(struct cpu *cpu, const struct block *block)
 		return;
 	if (block->what & (IS_ROOT | IS_FAULT | IS_COUNT) && cpu->now == &cpu->normal)
 		functions[block->function].calls++;
-	if (block->what & IS_IDLE) {
-		cpu->ctx->idle = true;
-		note_busy(cpu);
-	}
+	if (block->what & IS_IDLE_CPU)
+		queues_enter(cpu - probe.cpu);
 	if (block->what & IS_CONFIRM)
 		confirm(cpu);
 	if (block->what & (IS_ROOT | IS_FAULT))
@@ -588,11 +574,10 @@ static void event(struct cpu *cpu, const struct block *block)
 		interrupt(cpu, block);
 	if (block->what & IS_FORK) {
 		drop_frames(cpu->ctx);
-		cpu->ctx->idle = false;
 		cpu->ctx->helper = false;
 		run_task(cpu, cpu->ctx);
 	}
-	if (block->what & (IS_ROOT | IS_FAULT | IS_CONFIRM | IS_COUNT | IS_IDLE))
+	if (block->what & (IS_ROOT | IS_FAULT | IS_CONFIRM | IS_COUNT | IS_IDLE_CPU))
 		enter(cpu, block);
 }
 

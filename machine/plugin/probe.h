@@ -87,7 +87,6 @@ struct frame {
  * @depth: frames in use
  * @irqs: how many of the frames are interrupts
  * @helper: part of the measuring machine, counted apart
- * @idle: an idle task
  * @frame: the stack of frames
  */
 struct context {
@@ -96,7 +95,6 @@ struct context {
 	unsigned int depth;
 	unsigned int irqs;
 	bool helper;
-	bool idle;
 	struct frame frame[MAX_DEPTH];
 };
 
@@ -132,11 +130,9 @@ struct block {
  * struct cpu - a CPU of the guest
  * @now: the set that is counted in: @normal or @helper
  * @ctx: the task that runs
- * @under: the last task that ran and was no helper
  * @last: the kernel block executed before, NULL if it was user code
  * @call_ret: return address of the last call in the kernel, 0 if it has returned
  * @turn: instructions left of its turn
- * @busy: the task that runs is no idle task; a helper does not count, what it interrupted does
  * @cache: the last-level cache of its node
  * @node: its node
  * @recent: virtual lines accessed since user and kernel mode last changed, direct-mapped: a small
@@ -145,29 +141,15 @@ struct block {
 struct cpu {
 	struct counters *now;
 	struct context *ctx;
-	struct context *under;
 	const struct block *last;
 	uint64_t call_ret;
 	int64_t turn;
-	bool busy;
 	struct cache *cache;
 	unsigned int node;
 	uint64_t recent[RECENT];
 	struct counters normal;
 	struct counters helper;
 	struct context boot;
-};
-
-/**
- * struct samples - what the samples of the run queues say
- * @nr: how many there were
- * @idle: idle CPUs, summed over the samples
- * @idle_queued: the same of samples in which some CPU had two or more runnable tasks
- */
-struct samples {
-	uint64_t nr;
-	uint64_t idle;
-	uint64_t idle_queued;
 };
 
 /**
@@ -181,9 +163,13 @@ struct samples {
  * @window: length of a window in instructions
  * @windows: number of finished windows
  * @running: the CPU whose turn it is
- * @nr_busy: CPUs that run something
- * @busy_since: value of @insn when that number changed
- * @busy_insn: instructions in this window while a number of CPUs was busy
+ * @nr_busy: CPUs that have something to run
+ * @nr_queued: CPUs that have more than one task
+ * @busy_since: value of @insn when one of the two changed
+ * @busy_insn: instructions in this window by the number of busy CPUs
+ * @queued_insn: the same, only those of times when some CPU had more than one task
+ * @parallel: instructions so far as if they had been executed side by side, up to the last window
+ * @idle_queued: the same, counted once for each CPU that was idle while another had two tasks
  * @begun: calibration is complete
  * @unknown: accesses to memory of no node since then
  * @lost: frames whose return was not seen
@@ -200,14 +186,17 @@ struct probe {
 	uint64_t windows;
 	struct cpu *running;
 	unsigned int nr_busy;
+	unsigned int nr_queued;
 	uint64_t busy_since;
 	uint64_t busy_insn[MAX_CPUS + 1];
+	uint64_t queued_insn[MAX_CPUS + 1];
+	uint64_t parallel;
+	uint64_t idle_queued;
 	bool begun;
 	uint64_t unknown;
 	uint64_t lost;
 	uint64_t value[NR_KEYS];
 	bool has_value[NR_KEYS];
-	struct samples samples;
 	struct cpu cpu[MAX_CPUS];
 };
 
@@ -221,6 +210,14 @@ void report_window(void);
 void report_busy(void);
 void report_snapshot(enum machine_mark mark, unsigned int cpu);
 void report_reset(void);
+
+/* queues.c */
+void queues_symbol(const char *kind, uint64_t start, uint64_t end);
+uintptr_t queues_watch(uint64_t vaddr);
+void queues_enter(unsigned int vcpu);
+void queues_access(unsigned int vcpu, uintptr_t what, uint64_t vaddr, const void *host);
+void queues_complete(void);
+void queues_note(void);
 
 /* turns.c */
 void turns_init(void);

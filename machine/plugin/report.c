@@ -75,11 +75,15 @@ static void window_user(void)
 }
 
 /**
- * report_busy - the number of busy CPUs changes, or a window ends
+ * report_busy - the number of busy CPUs is about to change, or a window ends
  */
 void report_busy(void)
 {
-	probe.busy_insn[probe.nr_busy] += probe.insn - probe.busy_since;
+	uint64_t insn = probe.insn - probe.busy_since;
+
+	probe.busy_insn[probe.nr_busy] += insn;
+	if (probe.nr_queued)
+		probe.queued_insn[probe.nr_busy] += insn;
 	probe.busy_since = probe.insn;
 }
 
@@ -94,9 +98,13 @@ static uint64_t parallel_insn(void)
 
 	report_busy();
 	sum = probe.busy_insn[0];
-	for (busy = 1; busy <= probe.nr_cpus; busy++)
+	for (busy = 1; busy <= probe.nr_cpus; busy++) {
 		sum += probe.busy_insn[busy] / busy;
+		probe.idle_queued += probe.queued_insn[busy] / busy * (probe.nr_cpus - busy);
+	}
 	memset(probe.busy_insn, 0, sizeof(probe.busy_insn));
+	memset(probe.queued_insn, 0, sizeof(probe.queued_insn));
+	probe.parallel += sum;
 	return sum;
 }
 
@@ -196,14 +204,13 @@ void report_header(void)
  */
 void report_snapshot(enum machine_mark mark, unsigned int cpu)
 {
-	const struct samples *s = &probe.samples;
 	unsigned int i;
 
 	fprintf(probe.out, "{\"mark\":%d,\"seq\":%u,\"on\":%u,\"i\":%llu,\"w\":%llu", mark,
 		snapshots++, cpu, ull(probe.insn), ull(probe.windows));
 	fprintf(probe.out, ",\"unknown\":%llu,\"lost\":%llu", ull(probe.unknown), ull(probe.lost));
-	fprintf(probe.out, ",\"samples\":[%llu,%llu,%llu]", ull(s->nr), ull(s->idle),
-		ull(s->idle_queued));
+	fprintf(probe.out, ",\"parallel\":%llu,\"idle_queued\":%llu", ull(probe.parallel),
+		ull(probe.idle_queued));
 	parts_report(probe.out);
 	helpers();
 	values();
@@ -229,7 +236,9 @@ void report_reset(void)
 		memset(&probe.cpu[cpu].helper, 0, sizeof(struct counters));
 	}
 	memset(before, 0, sizeof(before));
-	memset(&probe.samples, 0, sizeof(probe.samples));
+	memset(probe.queued_insn, 0, sizeof(probe.queued_insn));
+	probe.parallel = 0;
+	probe.idle_queued = 0;
 	memset(probe.busy_insn, 0, sizeof(probe.busy_insn));
 	probe.busy_since = 0;
 	probe.insn = 0;

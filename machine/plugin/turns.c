@@ -94,6 +94,7 @@ void turns_next(unsigned int vcpu)
 	if (cpu == probe.running && cpus[vcpu])
 		cpu_exit(cpus[vcpu]);
 	probe.running = cpu;
+	queues_note();
 	cpu->turn = TURN + (cpu->turn < TURN ? cpu->turn : TURN);
 	if (twins[vcpu])
 		cpu_exit(twins[vcpu]);

@@ -32,13 +32,19 @@ static inline unsigned int where_node(uint64_t address)
 	return likely(chunk < CHUNKS) ? where_chunk[chunk] : NO_NODE;
 }
 
+/* Where the memory of an access lies in this process; see where_slow(). */
+static inline void *where_host_address(const struct qemu_plugin_hwaddr *haddr)
+{
+	return ((void * const *)haddr)[1];
+}
+
 /*
  * QEMU's address of an access. The library call walks the list of memory blocks; the host address
  * in its argument gives the same through a small table; where_slow() checks that.
  */
 static inline uint64_t where_address(const struct qemu_plugin_hwaddr *haddr)
 {
-	uint64_t host = ((const uint64_t *)haddr)[1];
+	uint64_t host = (uintptr_t)where_host_address(haddr);
 	const struct host_chunk *slot = &where_host[(host >> CHUNK_SHIFT) % HOST_SLOTS];
 
 	if (likely(slot->host == host >> CHUNK_SHIFT))
