@@ -24,7 +24,9 @@ from kernels import read_json
 
 RUNS = RESULTS / "runs"
 WORKLOADS = ROOT / "machine/workloads"
-PERF = "build/machine/perf"     # made by a script of its own
+# Programs that are not ours, and the scripts that bring them.
+SCRIPTS = {"build/machine/perf": "build-perf", "build/machine/dbench/dbench": "build-dbench",
+           "build/machine/dbench/tbench": "build-dbench"}
 HASH_DIGITS = 24
 # Guest seconds of boot and of touching memory, host seconds of a guest second with 8 CPUs (each
 # further CPU adds its instructions), host seconds of start and evaluation: for the first estimate.
@@ -142,9 +144,10 @@ def build_workloads(definitions, cases):
     """Build the static programs that the runs need if they are not up to date."""
     run("make", "-s", "-C", WORKLOADS)
     used = [definitions.workloads[name] for name in {case.workload for case in cases}]
-    if any(PERF in workload.files for workload in used):
-        say("bench: perf, from the base kernel's tree (a minute the first time)")
-        run(WORKLOADS / "build-perf")
+    files = {name for workload in used for name in workload.files}
+    for script in sorted({SCRIPTS[name] for name in files & set(SCRIPTS)}):
+        say(f"bench: {script} (a minute the first time)")
+        run(WORKLOADS / script)
 
 
 @dataclass
