@@ -230,6 +230,7 @@ void numab_ledger_lock(void);
 void numab_ledger_unlock(void);
 void numab_claim_drop(struct numab_task *nt);
 void numab_claim_set(struct numab_task *nt, int nid, u32 units);
+u32 numab_widest_node(void);
 void numab_survey(struct numab_node *nodes, u64 demand);
 void numab_wish_drop(struct numab_wish *wish);
 void numab_wish_set(struct numab_wish *wish, int to, int from, u32 units);

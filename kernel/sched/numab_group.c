@@ -628,6 +628,23 @@ static void numab_fold_sharing(struct numab_mm *nm, struct numab_task *nt)
 	nt->bond_samples = 0;
 }
 
+/* Could one node run all members at a time? Most of many may be asleep. */
+static bool numab_fits_node(const struct numab_mm *nm)
+{
+	u32 capacity = numab_widest_node();
+	const struct numab_task *nt;
+	u32 demand = 0;
+
+	lockdep_assert_held(&nm->lock);
+
+	list_for_each_entry(nt, &nm->members, member) {
+		demand += numab_task_demand(nt);
+		if (demand > capacity)
+			return false;
+	}
+	return true;
+}
+
 static void numab_update_bond(struct numab_mm *nm)
 {
 	struct numab_sharing sharing = {
@@ -636,9 +653,12 @@ static void numab_update_bond(struct numab_mm *nm)
 		.samples	= nm->bond_samples,
 		.threads	= nm->nr_members,
 		.grouped	= nm->bond == NUMAB_BOND_GROUP,
+		.fits		= numab_fits_node(nm),
 	};
 	enum numab_bond bond = numab_bond(&sharing);
 
+	trace_numab_bond(task_tgid_nr(current), bond, nm->shared, nm->private,
+			 nm->bond_samples, nm->nr_members);
 	/* Converged memory is sampled thinly: keep the last verdict. */
 	if (bond == NUMAB_BOND_UNKNOWN || bond == nm->bond)
 		return;

@@ -52,6 +52,7 @@ static struct {
 	/* Protects all that is in here, and the claims and wishes of all. */
 	spinlock_t			lock;
 	u64				total;
+	u32				widest;
 	struct numab_ledger_node	*nodes;
 } ledger = {
 	.lock = __SPIN_LOCK_UNLOCKED(ledger.lock),
@@ -183,6 +184,26 @@ static unsigned int numab_node_cpus(int nid)
 }
 
 /**
+ * numab_widest_node - how much can the node with the most CPUs run?
+ *
+ * Context: any.
+ *
+ * Return: units, as of the last survey.
+ */
+u32 numab_widest_node(void)
+{
+	u32 widest = READ_ONCE(ledger.widest);
+	int n;
+
+	/* Nobody has decided anything yet. */
+	if (!widest) {
+		for_each_online_node(n)
+			widest = max(widest, numab_node_cpus(n) * NUMAB_UNIT);
+	}
+	return widest;
+}
+
+/**
  * numab_survey - look at the machine before a decision
  * @nodes: nr_node_ids nodes, filled with capacities and claims
  * @demand: what the subject wants; it has no claims now
@@ -193,6 +214,7 @@ static unsigned int numab_node_cpus(int nid)
  */
 void numab_survey(struct numab_node *nodes, u64 demand)
 {
+	u32 widest = 0;
 	u64 total = 0;
 	int n;
 
@@ -208,7 +230,9 @@ void numab_survey(struct numab_node *nodes, u64 demand)
 		node->capacity = numab_node_cpus(n) * NUMAB_UNIT;
 		node->claimed = ledger.nodes[n].claimed;
 		total += node->capacity;
+		widest = max(widest, node->capacity);
 	}
+	WRITE_ONCE(ledger.widest, widest);
 	for (n = 0; n < nr_node_ids; n++)
 		nodes[n].fair = numab_fair_capacity(nodes[n].capacity,
 						    ledger.total + demand, total);

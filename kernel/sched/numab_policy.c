@@ -45,11 +45,19 @@
  * group, a quarter of it ends one. With 16 samples, a pair that shares all is
  * taken for strangers once in a hundred times, and asked again a window later.
  * To end a group costs more than to found one late, and asks for a full window.
+ *
+ * Where one node can run all of the threads, little sharing is reason enough:
+ * with a twelfth of the faults on memory that another thread touched last, that
+ * much is remote for good if they live apart, and nothing if they live together,
+ * while the price is copied once. With a full window of samples, a true share of
+ * a thirty-second passes for a twelfth once in sixty times.
  */
 #define NUMAB_BOND_SAMPLES	16
 #define NUMAB_UNBOND_SAMPLES	64
 #define NUMAB_BOND_JOIN		4
 #define NUMAB_BOND_LEAVE	8
+#define NUMAB_BOND_JOIN_FIT	12
+#define NUMAB_BOND_LEAVE_FIT	32
 
 /*
  * A learning pass marks some 64 base pages for each thread. There are four of
@@ -394,8 +402,16 @@ bool numab_window_over(const struct numab_window *w)
 	       (w->passes && w->samples >= NUMAB_WINDOW_FEW);
 }
 
+/* Which part of the faults has to be on shared memory? */
+static unsigned int numab_bond_part(const struct numab_sharing *s)
+{
+	if (s->fits)
+		return s->grouped ? NUMAB_BOND_LEAVE_FIT : NUMAB_BOND_JOIN_FIT;
+	return s->grouped ? NUMAB_BOND_LEAVE : NUMAB_BOND_JOIN;
+}
+
 /**
- * numab_bond - do the threads of an address space use the same memory?
+ * numab_bond - do the threads of an address space belong together?
  * @s: what their faults said
  *
  * Weights are compared, not pages: one page that all threads touch says next
@@ -406,17 +422,19 @@ bool numab_window_over(const struct numab_window *w)
 enum numab_bond numab_bond(const struct numab_sharing *s)
 {
 	u64 all = s->shared + s->private;
-	unsigned int part = s->grouped ? NUMAB_BOND_LEAVE : NUMAB_BOND_JOIN;
+	bool few = s->samples < NUMAB_UNBOND_SAMPLES;
 
 	if (s->threads <= 1)
 		return NUMAB_BOND_SINGLE;
 	if (s->samples < NUMAB_BOND_SAMPLES || !all)
 		return NUMAB_BOND_UNKNOWN;
-	if (s->shared * part >= all)
+	if (s->shared * NUMAB_BOND_JOIN >= all)
 		return NUMAB_BOND_GROUP;
-	if (s->grouped && s->samples < NUMAB_UNBOND_SAMPLES)
+	if (few && s->fits && !s->grouped)
 		return NUMAB_BOND_UNKNOWN;
-	return NUMAB_BOND_SINGLE;
+	if (s->shared * numab_bond_part(s) >= all)
+		return NUMAB_BOND_GROUP;
+	return few && s->grouped ? NUMAB_BOND_UNKNOWN : NUMAB_BOND_SINGLE;
 }
 
 /* The thinnest sample of @units that still has @wanted of them. */

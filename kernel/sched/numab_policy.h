@@ -97,6 +97,7 @@ struct numab_window {
  * @samples: number of faults behind these weights
  * @threads: threads of the address space that took part
  * @grouped: verdict of the window before
+ * @fits: one node can run all of them
  */
 struct numab_sharing {
 	u64 shared;
@@ -104,6 +105,7 @@ struct numab_sharing {
 	unsigned int samples;
 	unsigned int threads;
 	bool grouped;
+	bool fits;
 };
 
 /**

@@ -158,6 +158,38 @@ TRACE_EVENT(numab_home,
 		  show_numab_bond(__entry->bond), __entry->demand)
 );
 
+/* What faults say about the threads of an address space, at the end of a window. */
+TRACE_EVENT(numab_bond,
+
+	TP_PROTO(pid_t tgid, unsigned int bond, u64 shared, u64 private,
+		 unsigned int samples, unsigned int threads),
+
+	TP_ARGS(tgid, bond, shared, private, samples, threads),
+
+	TP_STRUCT__entry(
+		__field(pid_t,		tgid)
+		__field(unsigned int,	bond)
+		__field(u64,		shared)
+		__field(u64,		private)
+		__field(unsigned int,	samples)
+		__field(unsigned int,	threads)
+	),
+
+	TP_fast_assign(
+		__entry->tgid		= tgid;
+		__entry->bond		= bond;
+		__entry->shared		= shared;
+		__entry->private	= private;
+		__entry->samples	= samples;
+		__entry->threads	= threads;
+	),
+
+	TP_printk("tgid=%d bond=%s shared=%llu private=%llu samples=%u threads=%u",
+		  __entry->tgid, show_numab_bond(__entry->bond),
+		  __entry->shared, __entry->private, __entry->samples,
+		  __entry->threads)
+);
+
 /* A task that is not at home tried to get there; partner 0 is no swap. */
 TRACE_EVENT(numab_move,
 

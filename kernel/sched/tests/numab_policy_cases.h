@@ -1176,6 +1176,13 @@ struct numab_bond_case {
 		.grouped = (_grouped),					    \
 	}
 
+#define NUMAB_CASE_FITS(_shared, _private, _samples, _grouped)		    \
+	{								    \
+		.shared = (_shared), .private = (_private),		    \
+		.samples = (_samples), .threads = 2,			    \
+		.grouped = (_grouped), .fits = true,			    \
+	}
+
 static const struct numab_bond_case numab_bond_cases[] = {
 	{
 		"one thread is alone",
@@ -1256,6 +1263,30 @@ static const struct numab_bond_case numab_bond_cases[] = {
 	}, {
 		"samples without weight do not end a group",
 		NUMAB_CASE_SHARING(0, 0, 64, 2, true), NUMAB_BOND_UNKNOWN,
+	}, {
+		"a twelfth is enough where all fit on one node",
+		NUMAB_CASE_FITS(1000, 11000, 64, false), NUMAB_BOND_GROUP,
+	}, {
+		"less than a twelfth is not",
+		NUMAB_CASE_FITS(999, 11001, 64, false), NUMAB_BOND_SINGLE,
+	}, {
+		"a twelfth asks for a full window",
+		NUMAB_CASE_FITS(1000, 11000, 63, false), NUMAB_BOND_UNKNOWN,
+	}, {
+		"so does the verdict that little is shared",
+		NUMAB_CASE_FITS(0, 12000, 63, false), NUMAB_BOND_UNKNOWN,
+	}, {
+		"a quarter does not, where all fit on one node",
+		NUMAB_CASE_FITS(3000, 9000, 16, false), NUMAB_BOND_GROUP,
+	}, {
+		"a thirty-second keeps a group that fits on one node",
+		NUMAB_CASE_FITS(100, 3100, 16, true), NUMAB_BOND_GROUP,
+	}, {
+		"less than a thirty-second ends it",
+		NUMAB_CASE_FITS(100, 3101, 64, true), NUMAB_BOND_SINGLE,
+	}, {
+		"but not with few samples",
+		NUMAB_CASE_FITS(100, 3101, 63, true), NUMAB_BOND_UNKNOWN,
 	}, {
 		"small weights, nothing shared",
 		NUMAB_CASE_SHARING(0, 3, 16, 2, false), NUMAB_BOND_SINGLE,

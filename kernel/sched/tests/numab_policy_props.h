@@ -716,6 +716,7 @@ static void numab_prop_bond(struct numab_prop *p)
 		.private = numab_prop_bits(43),
 		.samples = numab_prop_below(128),
 		.threads = 2 + numab_prop_below(9),
+		.fits = numab_prop_below(2),
 	};
 	enum numab_bond before = numab_bond(&s), after;
 
@@ -724,7 +725,7 @@ static void numab_prop_bond(struct numab_prop *p)
 	if (s.samples < 16 || !(s.shared + s.private))
 		KUNIT_EXPECT_EQ_MSG(p->test, before, NUMAB_BOND_UNKNOWN,
 				    "round %u", p->round);
-	if (before != NUMAB_BOND_SINGLE)
+	if (before == NUMAB_BOND_GROUP)
 		KUNIT_EXPECT_EQ_MSG(p->test, before, after, "round %u",
 				    p->round);
 	if (s.samples < 64)
