@@ -102,6 +102,7 @@ class Symbols(unittest.TestCase):
     LINES = ("1000 T __switch_to_asm", "1100 T ret_from_fork_asm", "2000 T handle_mm_fault",
              "2100 t task_numa_work.isra.0", "2200 t task_numa_fault.cold",
              "2300 t numab_scan_slice", "2400 t numab_other", "2480 t numab_test_x", "2500 D data",
+             "2600 T nr_running", "2700 T idle_cpu", "2800 T schedule",
              "9000 T irq_entries_start", "9100 T asm_exc_page_fault", "9200 T end")
 
     def text(self, lines):
@@ -115,7 +116,8 @@ class Symbols(unittest.TestCase):
         """Each function is what its name says."""
         text = self.text(self.LINES)
         for line in ("switch - 1000 1100", "fault - 2000 2100", "root scan 2100 2200",
-                     "root scan 2300 2400", "weak place 2400 2480", "irq - 9100 9101"):
+                     "root scan 2300 2400", "weak place 2400 2480", "irq - 9100 9101",
+                     "queued - 2600 2700", "idle - 2700 2800"):
             self.assertIn(line, text)
         self.assertNotIn("task_numa_fault", text)
         self.assertNotIn("numab_test_x", text)
