@@ -19,7 +19,8 @@
 #define WARM_UP		400
 #define MAX_WORKERS	8
 #define CHILD_ARG	"--short-task"
-#define TASK_BYTES	(512 * 1024UL)
+/* An address space with less than 1 MB of its own is not scanned. */
+#define TASK_BYTES	(1280 * 1024UL)
 #define TASK_CPU_MS	10
 /* 2,000 leaked objects of 256 bytes; caches that grow for a while stay below. */
 #define LEAK_KB		500
