@@ -95,7 +95,9 @@ struct numab_wish {
  * @nr_members: length of @members
  * @bond: how the members belong together, an enum numab_bond
  * @homes: nodes that are home to at least one member
- * @together: all members form a group or have the same home; read without lock
+ * @loose: @bond is a group, and only a common node holds it together
+ * @together: all members form a group that is not loose, or have the same home;
+ *	read without lock
  * @gid: number by which the group is known to users: the PID of the task that
  *	created it
  * @placed: when the group was placed last, in jiffies
@@ -126,6 +128,7 @@ struct numab_mm {
 	unsigned int		nr_members;
 	unsigned int		bond;
 	nodemask_t		homes;
+	bool			loose;
 	bool			together;
 	pid_t			gid;
 	unsigned long		placed;

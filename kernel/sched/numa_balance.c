@@ -321,8 +321,7 @@ static void numab_describe(const struct numab_hint *hint, struct numab_page *pag
 	page->owner = hint->owner;
 	page->together = READ_ONCE(nm->together);
 	page->apart = READ_ONCE(nm->bond) == NUMAB_BOND_SINGLE;
-	page->at_group_home = READ_ONCE(nm->bond) == NUMAB_BOND_GROUP &&
-			      node_isset(hint->nid, nm->homes);
+	page->at_group_home = page->together && node_isset(hint->nid, nm->homes);
 }
 
 /**

@@ -171,7 +171,8 @@ static void numab_update_homes(struct numab_mm *nm)
 	}
 	/* Faults test single bits without the lock: no bit may vanish meanwhile. */
 	nm->homes = homes;
-	together = nm->bond == NUMAB_BOND_GROUP || nodes_weight(homes) == 1;
+	together = nodes_weight(homes) == 1 ||
+		   (nm->bond == NUMAB_BOND_GROUP && !nm->loose);
 	WRITE_ONCE(nm->together, together);
 }
 
@@ -628,7 +629,10 @@ static void numab_fold_sharing(struct numab_mm *nm, struct numab_task *nt)
 	nt->bond_samples = 0;
 }
 
-/* Could one node run all members at a time? Most of many may be asleep. */
+/*
+ * Could one node run all members at a time? Most of many may be asleep. A lone
+ * member is no group, and is spared the walk.
+ */
 static bool numab_fits_node(const struct numab_mm *nm)
 {
 	u32 capacity = numab_widest_node();
@@ -637,12 +641,26 @@ static bool numab_fits_node(const struct numab_mm *nm)
 
 	lockdep_assert_held(&nm->lock);
 
+	if (nm->nr_members <= 1)
+		return true;
 	list_for_each_entry(nt, &nm->members, member) {
 		demand += numab_task_demand(nt);
 		if (demand > capacity)
 			return false;
 	}
 	return true;
+}
+
+static void numab_change_bond(struct numab_mm *nm, enum numab_bond bond)
+{
+	lockdep_assert_held(&nm->lock);
+
+	WRITE_ONCE(nm->bond, bond);
+	numab_ledger_lock();
+	numab_wish_drop(&nm->wish);
+	numab_ledger_unlock();
+	/* What was placed apart is to be placed together, and at once. */
+	nm->placed = jiffies - NUMAB_SETTLED;
 }
 
 static void numab_update_bond(struct numab_mm *nm)
@@ -654,21 +672,20 @@ static void numab_update_bond(struct numab_mm *nm)
 		.threads	= nm->nr_members,
 		.grouped	= nm->bond == NUMAB_BOND_GROUP,
 		.fits		= numab_fits_node(nm),
+		.loose		= nm->bond != NUMAB_BOND_GROUP || nm->loose,
 	};
 	enum numab_bond bond = numab_bond(&sharing);
+	bool loose = bond == NUMAB_BOND_GROUP && numab_bond_loose(&sharing);
 
 	trace_numab_bond(task_tgid_nr(current), bond, nm->shared, nm->private,
 			 nm->bond_samples, nm->nr_members);
 	/* Converged memory is sampled thinly: keep the last verdict. */
-	if (bond == NUMAB_BOND_UNKNOWN || bond == nm->bond)
+	if (bond == NUMAB_BOND_UNKNOWN || (bond == nm->bond && loose == nm->loose))
 		return;
 
-	WRITE_ONCE(nm->bond, bond);
-	numab_ledger_lock();
-	numab_wish_drop(&nm->wish);
-	numab_ledger_unlock();
-	/* What was placed apart is to be placed together, and at once. */
-	nm->placed = jiffies - NUMAB_SETTLED;
+	nm->loose = loose;
+	if (bond != nm->bond)
+		numab_change_bond(nm, bond);
 	numab_update_homes(nm);
 }
 

@@ -52,6 +52,7 @@ static struct {
 	/* Protects all that is in here, and the claims and wishes of all. */
 	spinlock_t			lock;
 	u64				total;
+	/* Units of the node with most CPUs, 0 before the first survey; read without. */
 	u32				widest;
 	struct numab_ledger_node	*nodes;
 } ledger = {

@@ -437,6 +437,23 @@ enum numab_bond numab_bond(const struct numab_sharing *s)
 	return few && s->grouped ? NUMAB_BOND_UNKNOWN : NUMAB_BOND_SINGLE;
 }
 
+/**
+ * numab_bond_loose - does only a common node hold a group together?
+ * @s: what their faults said
+ *
+ * A loose group is one because it may fit on one node. Where it does not get
+ * one, most of each member's memory is its own and belongs to its own home, not
+ * to any home of the group.
+ *
+ * Return: true if it does.
+ */
+bool numab_bond_loose(const struct numab_sharing *s)
+{
+	unsigned int part = s->loose ? NUMAB_BOND_JOIN : NUMAB_BOND_LEAVE;
+
+	return s->shared * part < s->shared + s->private;
+}
+
 /* The thinnest sample of @units that still has @wanted of them. */
 static unsigned int numab_stride(unsigned long units, unsigned int wanted)
 {

@@ -98,6 +98,7 @@ struct numab_window {
  * @threads: threads of the address space that took part
  * @grouped: verdict of the window before
  * @fits: one node can run all of them
+ * @loose: they were no group, or a loose one, the window before
  */
 struct numab_sharing {
 	u64 shared;
@@ -106,6 +107,7 @@ struct numab_sharing {
 	unsigned int threads;
 	bool grouped;
 	bool fits;
+	bool loose;
 };
 
 /**
@@ -217,9 +219,9 @@ struct numab_region {
  * struct numab_page - what is known of a page when it takes a hint fault
  * @nid: node it lies on
  * @home: home of the faulting task, or NUMA_NO_NODE
- * @at_group_home: true if @nid is one of the homes of the task's group
- * @together: true if all threads of the address space form a group or have the
- *	same home, so that no thread's memory belongs elsewhere
+ * @at_group_home: true if @nid is a home of any of the threads, and @together
+ * @together: true if all threads of the address space form a group that is not
+ *	loose, or have the same home, so that no thread's memory belongs elsewhere
  * @apart: true if the threads of the address space were seen to have memory of
  *	their own
  * @owner: whose the region around the page is
@@ -300,6 +302,7 @@ u32 numab_spread(const struct numab_topology *topo, struct numab_node *nodes,
 		 u32 demand);
 bool numab_window_over(const struct numab_window *w);
 enum numab_bond numab_bond(const struct numab_sharing *s);
+bool numab_bond_loose(const struct numab_sharing *s);
 void numab_plan_scan(const struct numab_scan_input *in,
 		     struct numab_scan_plan *plan);
 void numab_region_note(struct numab_region *region, unsigned int owner, int home);

@@ -1169,19 +1169,49 @@ struct numab_bond_case {
 	enum numab_bond want;
 };
 
-#define NUMAB_CASE_SHARING(_shared, _private, _samples, _threads, _grouped) \
+/**
+ * struct numab_loose_case - a case of numab_bond_loose()
+ * @name: what is tested
+ * @sharing: what the faults said
+ * @want: true if the group is to be loose
+ */
+struct numab_loose_case {
+	const char *name;
+	struct numab_sharing sharing;
+	bool want;
+};
+
+static const struct numab_loose_case numab_loose_cases[] = {
+	{
+		"a new group with a quarter shared",
+		{ .shared = 25, .private = 75, .loose = true }, false,
+	}, {
+		"a new group with less",
+		{ .shared = 24, .private = 75, .loose = true }, true,
+	}, {
+		"an eighth is enough for one that was not loose",
+		{ .shared = 1, .private = 7, .loose = false }, false,
+	}, {
+		"less than an eighth is not",
+		{ .shared = 1, .private = 8, .loose = false }, true,
+	}, {
+		"nothing is private",
+		{ .shared = 1, .private = 0, .loose = true }, false,
+	},
+};
+
+#define NUMAB_CASE_BOND(_shared, _private, _samples, _threads, _grouped, _fits) \
 	{								    \
 		.shared = (_shared), .private = (_private),		    \
 		.samples = (_samples), .threads = (_threads),		    \
-		.grouped = (_grouped),					    \
+		.grouped = (_grouped), .fits = (_fits),			    \
 	}
 
+#define NUMAB_CASE_SHARING(_shared, _private, _samples, _threads, _grouped) \
+	NUMAB_CASE_BOND(_shared, _private, _samples, _threads, _grouped, false)
+
 #define NUMAB_CASE_FITS(_shared, _private, _samples, _grouped)		    \
-	{								    \
-		.shared = (_shared), .private = (_private),		    \
-		.samples = (_samples), .threads = 2,			    \
-		.grouped = (_grouped), .fits = true,			    \
-	}
+	NUMAB_CASE_BOND(_shared, _private, _samples, 2, _grouped, true)
 
 static const struct numab_bond_case numab_bond_cases[] = {
 	{
@@ -1276,7 +1306,7 @@ static const struct numab_bond_case numab_bond_cases[] = {
 		"so does the verdict that little is shared",
 		NUMAB_CASE_FITS(0, 12000, 63, false), NUMAB_BOND_UNKNOWN,
 	}, {
-		"a quarter does not, where all fit on one node",
+		"a quarter is enough with few samples",
 		NUMAB_CASE_FITS(3000, 9000, 16, false), NUMAB_BOND_GROUP,
 	}, {
 		"a thirty-second keeps a group that fits on one node",

@@ -147,6 +147,15 @@ static void numab_test_bond(struct kunit *test)
 
 KUNIT_ARRAY_PARAM_DESC(numab_bond, numab_bond_cases, name);
 
+static void numab_test_loose(struct kunit *test)
+{
+	const struct numab_loose_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, c->want, numab_bond_loose(&c->sharing));
+}
+
+KUNIT_ARRAY_PARAM_DESC(numab_loose, numab_loose_cases, name);
+
 static void numab_test_plan_scan(struct kunit *test)
 {
 	const struct numab_scan_case *c = test->param_value;
@@ -294,6 +303,7 @@ static struct kunit_case numab_policy_cases[] = {
 	KUNIT_CASE_PARAM(numab_test_spread, numab_spread_gen_params),
 	KUNIT_CASE_PARAM(numab_test_window_over, numab_window_gen_params),
 	KUNIT_CASE_PARAM(numab_test_bond, numab_bond_gen_params),
+	KUNIT_CASE_PARAM(numab_test_loose, numab_loose_gen_params),
 	KUNIT_CASE_PARAM(numab_test_plan_scan, numab_scan_gen_params),
 	KUNIT_CASE_PARAM(numab_test_page_verdict, numab_page_gen_params),
 	KUNIT_CASE(numab_test_region_chance),
