@@ -22,8 +22,8 @@
 /* Sightings of a distance before it is believed: an interrupt may come between two reads. */
 #define SURE	8
 
-#define READS_ALL	1	/* in nr_running() */
-#define READS_ONE	2	/* in idle_cpu() */
+/* The functions that read run queues, and 0 for others. */
+enum { READS_NONE, READS_ALL, READS_ONE };
 
 /**
  * struct queue - what is known of a CPU's run queue
@@ -37,7 +37,10 @@ struct queue {
 
 static struct queue queues[MAX_CPUS];
 static unsigned int nr_queues;
-static uint64_t code[2][2];
+static struct {
+	uint64_t start;
+	uint64_t end;
+} code[READS_ONE + 1];
 static uint64_t seen[MAX_CPUS];
 static int64_t distance;
 static unsigned int sure;
@@ -50,12 +53,16 @@ static unsigned int sure;
  */
 void queues_symbol(const char *kind, uint64_t start, uint64_t end)
 {
-	bool one = !strcmp(kind, "idle");
+	unsigned int what = READS_NONE;
 
-	if (!one && strcmp(kind, "queued"))
+	if (!strcmp(kind, "queued"))
+		what = READS_ALL;
+	else if (!strcmp(kind, "idle"))
+		what = READS_ONE;
+	else
 		return;
-	code[one][0] = start;
-	code[one][1] = end;
+	code[what].start = start;
+	code[what].end = end;
 }
 
 /**
@@ -66,11 +73,12 @@ void queues_symbol(const char *kind, uint64_t start, uint64_t end)
  */
 uintptr_t queues_watch(uint64_t vaddr)
 {
-	if (vaddr >= code[0][0] && vaddr < code[0][1])
-		return READS_ALL;
-	if (vaddr >= code[1][0] && vaddr < code[1][1])
-		return READS_ONE;
-	return 0;
+	uintptr_t what;
+
+	for (what = READS_ALL; what <= READS_ONE; what++)
+		if (vaddr >= code[what].start && vaddr < code[what].end)
+			return what;
+	return READS_NONE;
 }
 
 /* nr_running() reads a queue: it is the next CPU's, unless it is known. */
@@ -113,10 +121,12 @@ void queues_enter(unsigned int vcpu)
  * @vcpu: on which CPU
  * @what: from queues_watch()
  * @vaddr: the guest's address
- * @host: the address in this process
+ * @host: the address in this process, as far as QEMU's layout is what was expected
  */
 void queues_access(unsigned int vcpu, uintptr_t what, uint64_t vaddr, const void *host)
 {
+	if (((uintptr_t)host & 0xfff) != (vaddr & 0xfff))
+		stop("run queues: this QEMU does not tell where the guest's memory is");
 	if (what == READS_ALL)
 		learn_queue(vaddr, host);
 	else if (sure < SURE)
