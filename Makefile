@@ -47,7 +47,7 @@ test-debug: ## the same guests with lockdep, DEBUG_VM, kmemleak and more; slow
 	@stack/packages
 	@stack/test --guests-only --config debug --timeout 3600 $(accel) $(ARGS)
 
-machine-test: ## the measuring machine measured: all of its validations, about four minutes
+machine-test: ## the measuring machine measured: all of its validations, about six minutes
 	@stack/packages
 	@machine/tests/run.py $(ARGS)
 

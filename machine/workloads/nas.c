@@ -86,6 +86,11 @@ static void thread_init(struct work_thread *thread)
 		kernels[kernel]->fill(thread->id);
 }
 
+static void settle(void)
+{
+	phases_complete(PHASES_ANY);
+}
+
 static bool verify(unsigned int process)
 {
 	return kernels[kernel]->verify(process);
@@ -102,6 +107,7 @@ int main(int argc, char **argv)
 		.init		= init,
 		.thread_init	= thread_init,
 		.step		= phases_step,
+		.settle		= settle,
 		.verify		= verify,
 	};
 

@@ -225,7 +225,6 @@ static bool verify(unsigned int process)
 {
 	double sum, expected = energy_at_first();
 
-	phases_complete(PHASES_ANY);
 	sum = energy_now();
 	if (nas_close(sum, expected, TOLERANCE))
 		return true;

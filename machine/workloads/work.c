@@ -559,6 +559,8 @@ static void child_main(unsigned int process, int from, int to)
 		pthread_join(handles[i], NULL);
 	say(to);
 	await(from);
+	if (ops->settle)
+		ops->settle();
 	plant_first(process);
 	right = ops->verify(process);
 	fflush(NULL);

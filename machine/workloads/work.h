@@ -93,6 +93,8 @@ struct work_thread {
  * @thread_init: in each thread, pinned if so wished, before the end-of-init mark; or NULL
  * @step: in each thread, again and again until time is over; some 10,000 instructions
  * @thread_exit: in each thread after its last step; or NULL
+ * @settle: in each process after the end-of-work mark, before @verify and before a test plants
+ *	its damage: bring to an end what was left half done; or NULL
  * @verify: in each process after the end-of-work mark; returns whether the results are right
  *
  * @init, @thread_init and @step of a process share its memory, nothing else.
@@ -108,6 +110,7 @@ struct work_ops {
 	void (*thread_init)(struct work_thread *thread);
 	void (*step)(struct work_thread *thread);
 	void (*thread_exit)(struct work_thread *thread);
+	void (*settle)(void);
 	bool (*verify)(unsigned int process);
 };
 
